@@ -17,7 +17,6 @@ import {
   type Diagnostic,
   type DiagnosticDraft,
   diagnostic,
-  type Excerpt,
   type Path,
   type Place,
   pathText,
@@ -26,6 +25,7 @@ import { isElsewhere, notShown } from '../text-file.ts';
 import { boundsMistake, type YamlBounds } from './bounds.ts';
 import { mistakesOf, PARSE_OPTIONS, type YamlFileKind, type YamlMistake } from './mistakes.ts';
 import { otherText } from './other-text.ts';
+import { excerptOf, placeIn, withoutMark } from './places.ts';
 
 /** A kind of file, for the messages about it, how large it may be, and how its values are read. */
 export interface YamlKind extends YamlFileKind, YamlBounds {
@@ -151,16 +151,6 @@ export class YamlFile {
 
 const LONGEST_COMMENT = 200;
 
-/** A byte order mark would count as a column, and so as indentation. */
-export function withoutMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text;
-}
-
-export function placeIn(lines: LineCounter, offset: number): Place {
-  const { line, col } = lines.linePos(offset);
-  return { line: Math.max(1, line), column: Math.max(1, col) };
-}
-
 /** A key that is missing at the top of the file has no line. */
 function hasNoLine({ rule, path }: DiagnosticDraft): boolean {
   return path.length === 0 || (rule === 'missing-key' && path.length === 1);
@@ -181,18 +171,6 @@ function toValue(document: Document, mistakes: YamlMistake[]): unknown {
     mistakes.push({ offset: 0, message });
     return undefined;
   }
-}
-
-/** Characters of a long line to show on each side of the place. */
-const EXCERPT_SIDE = 60;
-
-function excerptOf(text: string, offset: number): Excerpt | undefined {
-  const start = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - EXCERPT_SIDE);
-  const lineEnd = text.indexOf('\n', offset);
-  const end = Math.min(lineEnd === -1 ? text.length : lineEnd, offset + EXCERPT_SIDE);
-  // Each character becomes one column, so that the caret stays below its place.
-  const line = text.slice(start, end).replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
-  return line.trim() === '' ? undefined : { text: line.trimEnd(), caret: offset - start };
 }
 
 /** The node at a path, or the last node on the way to it. Compares keys as text: YAML reads `64:` as a number. */

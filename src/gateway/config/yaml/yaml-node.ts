@@ -14,7 +14,7 @@ import {
 import type { FilePlace } from '../diagnostic.ts';
 import { boundsMistake, type YamlBounds } from './bounds.ts';
 import { mistakesOf, PARSE_OPTIONS, type YamlFileKind } from './mistakes.ts';
-import { placeIn, withoutMark } from './yaml-file.ts';
+import { placeIn, withoutMark } from './places.ts';
 
 /** `kubectl get ingress -A -o yaml` of a large cluster has some megabytes. */
 const BOUNDS: YamlBounds = { maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
