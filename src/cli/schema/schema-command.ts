@@ -1,6 +1,6 @@
 /** `headgate schema`: prints the JSON Schema of policy files or of their tests, for editors. */
 import { Argument, Command } from 'commander';
-import { policyFileJsonSchema } from '../../gateway/config/policy-file/json-schema.ts';
+import { policyFileJsonSchema } from '../../gateway/config/policy-file/policy-file-schema.ts';
 import { linesIn, say } from '../output/output.ts';
 
 type Kind = 'policies' | 'tests';

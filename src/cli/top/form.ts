@@ -1,5 +1,5 @@
 /** The questions before an action: mode, reason, duration, and at last whether it shall be done. */
-import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseDuration } from '../../gateway/config/rate.ts';
 import type { PolicyMode } from '../../gateway/core/policy.ts';
 import type { Key } from './key.ts';
 

@@ -1,5 +1,5 @@
 /** How the parts of an explained request must be written. A part in another form would be ignored. */
-import { METHOD_PATTERN } from '../config/policy-file/method-name.ts';
+import { METHOD_PATTERN } from '../config/policy-file/match.ts';
 import { canonicalAddress } from '../core/identity/address.ts';
 
 export const ADDRESS_FORM = 'must be an IP address, such as 203.0.113.9 or 2001:db8::1';

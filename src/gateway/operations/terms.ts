@@ -1,5 +1,5 @@
 /** The terms of an override: how long it lasts, why, and who made it. */
-import { parseDuration } from '../config/duration.ts';
+import { parseDuration } from '../config/rate.ts';
 import { DAY_MS } from '../core/identity/salts.ts';
 import type { Terms } from '../stores/overrides/override.ts';
 import { OperationError } from './operation-error.ts';

@@ -2,7 +2,7 @@
 
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { prefixesOf } from '../../../gateway/config/policy-file/identity-config.ts';
+import { prefixesOf } from '../../../gateway/config/policy-file/compile.ts';
 import type { IdentitySection } from '../../../gateway/config/policy-file/identity-schema.ts';
 import { type LimitEntry, limitLists } from '../../../gateway/config/policy-file/limit-schema.ts';
 import { everyEntry, type PlacedEntry } from '../../../gateway/config/policy-file/policy-schema.ts';

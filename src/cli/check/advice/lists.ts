@@ -2,8 +2,8 @@
 
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import type { AccessEntry, AccessList } from '../../../gateway/config/policy-file/access-schema.ts';
-import type { CloudflareRanges } from '../../../gateway/config/policy-file/cloudflare-ranges.ts';
 import type { IdentitySection } from '../../../gateway/config/policy-file/identity-schema.ts';
+import type { CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
 import { isIPv6Text, isLoopback, NAMED_RANGES } from '../../../gateway/core/identity/address.ts';
 import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
 import { compileExemptions } from './exemptions.ts';

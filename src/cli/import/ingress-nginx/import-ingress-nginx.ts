@@ -1,5 +1,5 @@
 /** Carries over the annotations by which ingress-nginx limits requests. It makes limit_req lines of NGINX from them. */
-import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { type Finding, ImportError } from '../shared/finding.ts';
 import { hostOf } from '../shared/hosts.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';

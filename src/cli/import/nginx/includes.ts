@@ -1,7 +1,7 @@
 /** Follows the `include` lines of an NGINX configuration. */
 import { isAbsolute, join } from 'node:path';
-import { fitsName, isPattern } from '../../../gateway/config/file-pattern.ts';
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
+import { fitsName, isPattern } from '../../proxy-files/read/file-pattern.ts';
 import { type Finding, ImportError } from '../shared/finding.ts';
 import type { Source } from '../shared/source.ts';
 import { type Directive, directiveText, readTree } from './tree.ts';

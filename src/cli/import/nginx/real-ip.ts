@@ -1,5 +1,5 @@
 /** Carries over whom NGINX believes about the client's address. */
-import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import type { Finding } from '../shared/finding.ts';
 import { type Directive, directiveText, named } from './tree.ts';
 

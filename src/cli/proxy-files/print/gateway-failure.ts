@@ -6,8 +6,8 @@
  * method of those policies.
  */
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { routeMatchOf } from '../../../gateway/config/policy-file/route.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { type RouteMatch, routeOrder } from '../../../gateway/core/matching/matcher.ts';
 

@@ -1,7 +1,7 @@
 /** The files of a proxy: on this machine, or in what `nginx -T` has printed. */
 import { dirname, posix, resolve } from 'node:path';
-import { filesMatching, fitsPath, isPattern } from '../../../gateway/config/file-pattern.ts';
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import { filesMatching, fitsPath, isPattern } from './file-pattern.ts';
 
 export interface ProxyText {
   /** The name that is shown to people. */

@@ -2,7 +2,7 @@
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { AccessList } from './access-schema.ts';
-import { sourceName } from './identity-config.ts';
+import { sourceName } from './compile.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import { type KeyEntry, keyTwice, repeatedKeys } from './key-list.ts';
 

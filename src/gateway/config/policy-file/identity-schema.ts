@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
-import { addressRange } from './address-range.ts';
+import { addressRange } from './access-schema.ts';
 import { keyListSchema } from './key-list.ts';
 
 const headerName = z

@@ -5,7 +5,7 @@ import type { Path } from '../diagnostic.ts';
 import { refusedBy } from '../refinement.ts';
 import { shortName } from './key-list.ts';
 import { limits, plans, units } from './limit-schema.ts';
-import { matchSchema } from './match-schema.ts';
+import { matchSchema } from './match.ts';
 
 const cost = units.default(1).describe('Units that one request takes.');
 

@@ -1,5 +1,6 @@
 /** Reads the rate limit files of a gateway. */
 import { ConfigError } from '../../config/config-error.ts';
+import { answerAs, runElsewhere } from '../../config/in-thread.ts';
 import { compileRules } from './compile.ts';
 import type { RuleFile, Rules } from './rule.ts';
 import { readRuleFiles } from './rule-files.ts';
@@ -43,3 +44,13 @@ function filesAt({ path }: RulePlace): readonly RuleFile[] {
   if (read.length > 0) return read;
   throw new ConfigError([`${path}: the folder has no file with limits, put one there`]);
 }
+
+const NAME = 'readRuleValues';
+const THIS_FILE = new URL(import.meta.url);
+
+/** Rejects when the files take too long or too much memory to read. */
+export function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
+  return runElsewhere(THIS_FILE, NAME, place);
+}
+
+answerAs(NAME, readValues);

@@ -1,15 +1,14 @@
 /** Holds the rules of files, and reads the files again when they change. */
 import { dirname, join, resolve } from 'node:path';
-import { SMALL_BYTES } from '../../config/in-thread.ts';
+import type { Watched } from '../../config/file-watch.ts';
 import {
   areSame,
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
-} from '../../config/policy-file/file-version.ts';
-import type { Watched } from '../../config/policy-file/file-watch.ts';
-import { readValuesElsewhere } from './read-in-thread.ts';
-import { type RulePlace, readRules, rulesOf } from './read-rules.ts';
+} from '../../config/file-watch.ts';
+import { SMALL_BYTES } from '../../config/in-thread.ts';
+import { type RulePlace, readRules, readValuesElsewhere, rulesOf } from './read-rules.ts';
 import type { Rules } from './rule.ts';
 import { listRuleFiles, type RuleFileList } from './rule-files.ts';
 

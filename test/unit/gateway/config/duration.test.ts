@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDuration } from '../../../../src/gateway/config/duration.ts';
+import { parseDuration } from '../../../../src/gateway/config/rate.ts';
 
 test.each([
   ['90s', 90_000],

@@ -1,8 +1,10 @@
 /** Bounds and wordings of methods and hosts. Patterns in paths are in path-template.test.ts. */
 import { describe, expect, test } from 'vitest';
-import { checkHostTemplate } from '../../../../../src/gateway/config/policy-file/host-template.ts';
-import { checkMethodName } from '../../../../../src/gateway/config/policy-file/method-name.ts';
-import { parsePartition } from '../../../../../src/gateway/config/policy-file/partition-name.ts';
+import { parsePartition } from '../../../../../src/gateway/config/policy-file/limit-schema.ts';
+import {
+  checkHostTemplate,
+  checkMethodName,
+} from '../../../../../src/gateway/config/policy-file/match.ts';
 import {
   checkPathTemplate,
   targetOf,

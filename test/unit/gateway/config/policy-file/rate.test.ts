@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRate, parseSlidingRate } from '../../../../../src/gateway/config/policy-file/rate.ts';
+import { parseRate, parseSlidingRate } from '../../../../../src/gateway/config/rate.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
-import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/json-schema.ts';
+import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
 import { RULES } from '../../../../../src/gateway/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../../support/policies.ts';

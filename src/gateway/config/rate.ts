@@ -1,7 +1,7 @@
-/** Rates as people write them: `5/5min`, `100/1min`, `1000/1h`, and by the calendar `10000/month`. */
-import { CALENDAR_UNITS, type CalendarUnit, nominalMsOf } from '../../core/counting/calendar.ts';
-import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
-import { UNIT_MS } from '../duration.ts';
+/** Rates and durations as people write them: `5/5min`, `1000/1h`, by the calendar `10000/month`; `90s`, `7d`. */
+import { CALENDAR_UNITS, type CalendarUnit, nominalMsOf } from '../core/counting/calendar.ts';
+import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../core/counting/store.ts';
+import { DAY_MS } from '../core/identity/salts.ts';
 
 export interface Rate {
   readonly limit: number;
@@ -111,4 +111,22 @@ function hintFor(text: string): string {
   const guess = `${Number(loose?.[1])}/${window}`;
   if (window !== undefined && RATE_PATTERN.test(guess)) return `, write "${guess}"`;
   return ', write requests/window with the unit s, min, h or d, or with day, week, month or year, as in "5/5min" or "10000/month"';
+}
+
+export const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+};
+
+/** Returns milliseconds. Throws a RangeError whose message gives the right form. */
+export function parseDuration(text: string): number {
+  const [, count, unit = ''] = /^([1-9]\d{0,8})(s|min|h|d)$/.exec(text) ?? [];
+  if (count === undefined) {
+    throw new RangeError(
+      `"${text}" is not a duration: write a number and s, min, h or d, as in "30min"`,
+    );
+  }
+  return Number(count) * (UNIT_MS[unit] ?? 0);
 }
