@@ -1,7 +1,7 @@
 /** Runs every examination of `headgate doctor`, and prints what it finds. */
 import { ConfigError } from '../../gateway/config/config-error.ts';
-import type { ValidFile } from '../../gateway/config/policy-file/compile.ts';
-import { everyEntry } from '../../gateway/config/policy-file/policy-schema.ts';
+import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
+import { everyEntry } from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';

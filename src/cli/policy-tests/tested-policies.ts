@@ -2,8 +2,9 @@
 import { hash } from 'node:crypto';
 import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
-import { compilePolicies, type ValidFile } from '../../gateway/config/policy-file/compile.ts';
+import { compilePolicies } from '../../gateway/config/policy-file/compile.ts';
 import { validateFiles } from '../../gateway/config/policy-file/read.ts';
+import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
 import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { WrittenApiKey } from './test-file-schema.ts';

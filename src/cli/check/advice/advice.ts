@@ -1,8 +1,8 @@
 /** Warnings and notes on a valid policy file that `headgate check` reports and loading does not. */
 
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';

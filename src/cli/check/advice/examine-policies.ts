@@ -1,7 +1,6 @@
 /** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
 import { FileError } from '../../../gateway/config/config-error.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
-import { notesOn } from '../../../gateway/config/policy-file/notes.ts';
 import { type PolicyFiles, validateFiles } from '../../../gateway/config/policy-file/read.ts';
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
 import type { ExaminedFile } from '../../output/diagnostics.ts';
@@ -21,7 +20,7 @@ export function examinePolicies(
     const policySet = compilePolicies(valid.file, valid.ranges);
     const { cloudflare, isWritten } = valid;
     const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
-    const diagnostics = valid.place([...notesOn(valid.file), ...advice]);
+    const diagnostics = valid.place([...valid.notes, ...advice]);
     return { file, policies: policySet.policies.length, diagnostics };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;

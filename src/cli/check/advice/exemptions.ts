@@ -1,6 +1,6 @@
 /** Finds the exemptions that cover a blocked entry. The time does not grow with the number of exemptions. */
 
-import type { AccessEntry, AccessList } from '../../../gateway/config/policy-file/access-schema.ts';
+import type { AccessEntry, AccessList } from '../../../gateway/config/policy-file/valid-file.ts';
 import {
   canonicalAddress,
   compileAddressSet,

@@ -1,8 +1,8 @@
 /** Advice on API keys that no source reads, and on plans without keys or limits. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { everyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import { everyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
   return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];

@@ -1,8 +1,7 @@
 /** Advice on plans that allow less than a client without any key gets. */
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { LimitEntry } from '../../../gateway/config/policy-file/limit-schema.ts';
-import { everyEntry, type PlacedEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { LimitEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import { everyEntry, type PlacedEntry } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnPlans(file: ValidFile): DiagnosticDraft[] {
   return everyEntry(file).flatMap(plansBelow);

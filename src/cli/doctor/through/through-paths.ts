@@ -1,7 +1,7 @@
 /** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
 import { ask, type Target } from './through-answer.ts';

@@ -1,5 +1,5 @@
 /** Finds whether the clients of a replay can be divided among threads: no limit may count two of them together. */
-import { allLimits } from '../../../gateway/config/policy-file/limit-schema.ts';
+import { allLimits } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { MappedField } from '../log-request.ts';
 import type { ReadPolicies } from '../policies.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { partsFor, partsOf } from './parts.ts';

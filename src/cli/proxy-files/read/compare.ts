@@ -1,5 +1,5 @@
 /** Compares what the file of a proxy says with the policy file and the settings. */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import {
   asksOverGrpc,

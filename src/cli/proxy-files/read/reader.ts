@@ -1,5 +1,5 @@
 /** What the reader of each proxy says about a file. */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { DoctorFinding } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
 import type { Site } from './unchecked-paths.ts';

@@ -1,5 +1,5 @@
 /** Finds paths that a policy limits and the proxy passes on without a check. */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type DoctorFinding, found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 

@@ -1,6 +1,5 @@
 /** Schemas of address ranges, and of the `exempt` and `block` lists. */
 import { z } from 'zod';
-import type { ListEntry } from '../../core/identity/access-lists.ts';
 import { compileAddressSet } from '../../core/identity/address.ts';
 import { holds, Refusal } from '../refinement.ts';
 
@@ -97,7 +96,3 @@ export const accessSchema = z
       ...each,
     })),
   );
-
-/** Entries have their places once the whole file is valid. */
-export type AccessEntry = z.output<typeof accessSchema>[number] & Pick<ListEntry, 'place'>;
-export type AccessList = readonly AccessEntry[];

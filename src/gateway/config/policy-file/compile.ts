@@ -13,27 +13,17 @@ import {
   type Policy,
   type StoreFailureMode,
 } from '../../core/policy.ts';
-import type { AccessList } from './access-schema.ts';
-import type { IdentitySection, PrefixFactor } from './identity-schema.ts';
-import type { KeyEntry } from './key-list.ts';
-import { allLimits, type LimitEntry } from './limit-schema.ts';
 import { routeMatchOf } from './match.ts';
-import type { AnswersSection } from './policy-file-schema.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
-
-/** What a policy file says. Plain data, since another thread may have read it. */
-export interface ValidFile {
-  readonly identity: IdentitySection;
-  readonly keys: readonly KeyEntry[];
-  readonly answers: AnswersSection;
-  readonly exempt: AccessList;
-  readonly block: AccessList;
-  readonly caseSensitive: boolean;
-  /** Applies to policies without `on_store_failure`. */
-  readonly failureMode: StoreFailureMode;
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
-}
+import {
+  type AccessList,
+  allLimits,
+  type DefaultEntry,
+  type IdentitySection,
+  type LimitEntry,
+  prefixesOf,
+  sourceName,
+  type ValidFile,
+} from './valid-file.ts';
 
 /** `rememberedAddresses`: see the address book of the core. */
 export function compilePolicies(
@@ -52,8 +42,7 @@ export function compilePolicies(
     entries
       .filter((entry) => entry.always === always)
       .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
-  const limits = [fallback, ...entries].flatMap(allLimits);
-  const identityConfig = toIdentityConfig({ ...file, limits }, ranges);
+  const identityConfig = toIdentityConfig(file, ranges);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
@@ -109,18 +98,10 @@ function toLimitDefinition({
 /** Address ranges that a policy file may name. */
 export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
 
-export interface IdentityParts {
-  readonly identity: IdentitySection;
-  readonly keys: readonly KeyEntry[];
-  readonly exempt: AccessList;
-  readonly block: AccessList;
-  /** Every limit of the file. */
-  readonly limits: readonly LimitEntry[];
-}
-
-export function toIdentityConfig(parts: IdentityParts, ranges: KnownRanges): IdentityConfig {
-  const { identity, keys, exempt, block, limits } = parts;
-  const headers = limits
+function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig {
+  const { identity, keys, exempt, block, fallback, entries } = file;
+  const headers = [fallback, ...entries]
+    .flatMap(allLimits)
     .filter(({ per }) => per.startsWith('header:'))
     .map(({ per }) => per.slice('header:'.length));
   return {
@@ -138,7 +119,7 @@ export function toIdentityConfig(parts: IdentityParts, ranges: KnownRanges): Ide
 }
 
 /** The headers that a proxy must pass on for the gateway to tell clients apart. */
-export function neededHeaders(config: IdentityConfig): NeededHeader[] {
+function neededHeaders(config: IdentityConfig): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
     if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
     if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
@@ -149,16 +130,6 @@ export function neededHeaders(config: IdentityConfig): NeededHeader[] {
   const ofLimits = config.headers.map((name) => ({ name, sentBy: undefined }));
   const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
   return [...byName.values()];
-}
-
-/** Narrowest network first. The first has a factor of 1. */
-export function prefixesOf({ ip }: IdentitySection): readonly PrefixFactor[] {
-  return ip.ipv6_prefixes ?? [{ prefixBits: ip.ipv6_prefix ?? 64, factor: 1 }];
-}
-
-/** The name of a source in the file, in logs and metrics. An address header has the name of the header. */
-export function sourceName(source: IdentitySection['sources'][number]): string {
-  return typeof source === 'string' ? source : source.header.replaceAll('-', '_');
 }
 
 function toSource(

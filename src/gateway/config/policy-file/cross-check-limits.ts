@@ -5,9 +5,8 @@ import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/s
 import { DAY_MS } from '../../core/identity/salts.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
-import type { IdentitySection } from './identity-schema.ts';
-import { allLimits, type LimitEntry, limitLists } from './limit-schema.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import type { DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
+import { allLimits, type LimitEntry, limitLists } from './valid-file.ts';
 
 interface LimitSections {
   readonly identity: IdentitySection | undefined;

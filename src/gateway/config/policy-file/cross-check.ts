@@ -2,13 +2,11 @@
 
 import { routeKeys } from '../../core/matching/matcher.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
-import type { AccessList } from './access-schema.ts';
 import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
 import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
-import type { IdentitySection } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { routeMatchOf } from './match.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import type { AccessList, DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
 
 /** The sections of a file. Sections with mistakes are undefined. */
 export interface Sections {

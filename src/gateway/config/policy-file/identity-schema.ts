@@ -205,5 +205,3 @@ export const identitySchema = z.strictObject({
     ),
   ip: ip.prefault({}).describe('Which addresses count as one client.'),
 });
-
-export type IdentitySection = z.output<typeof identitySchema>;

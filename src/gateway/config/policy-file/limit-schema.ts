@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
 import type { HeaderPartition, NamedPartition, Partition } from '../../core/policy.ts';
 import { hint } from '../closest-word.ts';
-import type { Path } from '../diagnostic.ts';
 import { parseRate, RATE_PATTERN, type Rate } from '../rate.ts';
 import { holds } from '../refinement.ts';
 import { shortName } from './key-list.ts';
@@ -139,29 +138,3 @@ export const plans = z
   .record(shortName, limits)
   .default({})
   .describe('Limits that replace these for clients whose listed key has the plan.');
-
-export type LimitEntry = z.output<typeof limit>;
-
-interface LimitedEntry {
-  readonly limits: readonly LimitEntry[];
-  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
-}
-
-/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
-export function limitLists(
-  { limits, plans }: LimitedEntry,
-  at: Path,
-): { readonly limits: readonly LimitEntry[]; readonly path: Path }[] {
-  return [
-    { limits, path: [...at, 'limits'] },
-    ...Object.entries(plans).map(([plan, written]) => ({
-      limits: written,
-      path: [...at, 'plans', plan],
-    })),
-  ];
-}
-
-/** The limits of a policy and of all its plans. */
-export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
-  return [limits, ...Object.values(plans)].flat();
-}

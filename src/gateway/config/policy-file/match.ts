@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
 import { holds } from '../refinement.ts';
 import { checkPathTemplate, literalPath } from './path-template.ts';
-import type { PolicyEntry } from './policy-schema.ts';
 
 export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
 const LONGEST_METHOD = 64;
@@ -116,7 +115,13 @@ export const matchSchema = z
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
-export function routeMatchOf({ match }: PolicyEntry, caseSensitive: boolean): RouteMatch {
+/** A policy as far as it says which requests it applies to. */
+interface Matching {
+  readonly match?: z.output<typeof matchSchema> | undefined;
+}
+
+/** The route of a policy for the matcher. */
+export function routeMatchOf({ match }: Matching, caseSensitive: boolean): RouteMatch {
   const path = match?.path === undefined ? undefined : literalPath(match.path);
   return {
     methods: match?.method === undefined ? undefined : [match.method].flat(),

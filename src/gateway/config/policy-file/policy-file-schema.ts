@@ -30,8 +30,6 @@ export const answersSchema = z.strictObject({
     .describe('The body of a denial: the JSON of headgate, or that of RFC 9457.'),
 });
 
-export type AnswersSection = z.output<typeof answersSchema>;
-
 const version = z.literal(1).describe('The version of the file format.');
 
 /** Applies to policies without `on_store_failure`. */

@@ -4,8 +4,9 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { compileAddressSet } from '../../core/identity/address.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
+import { printable } from '../../core/printable.ts';
 import { ConfigError, FileError } from '../config-error.ts';
-import { diagnostic } from '../diagnostic.ts';
+import { diagnostic, lineOf } from '../diagnostic.ts';
 import { type FileVersion, type FileVersions, versionOf } from '../file-watch.ts';
 import { answerAs, runElsewhere } from '../in-thread.ts';
 import { holds } from '../refinement.ts';
@@ -13,8 +14,9 @@ import { SHIPPED_RANGES } from '../shipped-files.ts';
 import { displayName, readText } from '../text-file.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { addressRange } from './access-schema.ts';
-import type { KnownRanges, ValidFile } from './compile.ts';
+import type { KnownRanges } from './compile.ts';
 import { readKeyFile } from './key-list.ts';
+import type { ValidFile } from './valid-file.ts';
 import { type ValidPolicies, validatePolicyFile } from './validate.ts';
 
 /** Paths. */
@@ -49,7 +51,7 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
   const digest = createHash('sha256');
   let bytes = 0;
   try {
-    const { file, ranges, notes } = validateFiles(paths, (path, namedBy) => {
+    const { file, ranges, notes, place } = validateFiles(paths, (path, namedBy) => {
       const version = versionOf(path);
       versions.set(path, version);
       bytes += version.size;
@@ -62,7 +64,15 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
       return text;
     });
     const shortDigest = digest.digest('hex').slice(0, DIGEST_DIGITS);
-    return { versions, found: { file, ranges, notes, digest: shortDigest } };
+    return {
+      versions,
+      found: {
+        file,
+        ranges,
+        notes: place(notes).map((note) => printable(lineOf(note))),
+        digest: shortDigest,
+      },
+    };
   } catch (error) {
     if (error === TOO_LARGE) return undefined;
     if (!(error instanceof ConfigError)) throw error;
@@ -110,7 +120,6 @@ const range = addressRange.transform(
   }),
 );
 const schema = z.strictObject({ checked: z.iso.date(), ranges: z.array(range).min(1) });
-const MAX_AGE_DAYS = 90;
 
 export interface CloudflareRanges extends z.output<typeof schema> {
   /** True for the list that came with headgate. */
@@ -129,19 +138,23 @@ export function parseCloudflareRanges(text: string, fileName: string): Cloudflar
   throw new FileError([diagnostic({ rule, file: fileName, place: undefined, path: '', message })]);
 }
 
-/** Says that a list is old; undefined if it is not. */
+const MAX_AGE_DAYS = 90;
+
+/** Says that a list is old. Undefined if it is not. */
 export function ageOf({ checked }: CloudflareRanges, nowMs: number): string | undefined {
   const days = Math.floor((nowMs - Date.parse(checked)) / DAY_MS);
   if (days <= MAX_AGE_DAYS) return undefined;
   return `the list of Cloudflare networks is ${days} days old (${checked})`;
 }
 
-const NAME = 'readPolicies';
-const THIS_FILE = new URL(import.meta.url);
+const WORK = 'readPolicies';
 
-/** Rejects when the files take too long or too much memory to read. */
+/**
+ * Reads in a new thread, because thousands of policies or keys take seconds to parse. Compiling the result is a tenth of
+ * the work. Rejects when the files take too long or too much memory to read.
+ */
 export function readPoliciesElsewhere(paths: PolicyFiles): Promise<Reading> {
-  return runElsewhere(THIS_FILE, NAME, paths);
+  return runElsewhere(new URL(import.meta.url), WORK, paths);
 }
 
-answerAs(NAME, readPolicies);
+answerAs(WORK, readPolicies);

@@ -1,14 +1,11 @@
 /** Validates the text of a policy file, and reports every mistake at once. */
 import type { z } from 'zod';
-import { printable } from '../../core/printable.ts';
 import { FileError } from '../config-error.ts';
-import type { Path } from '../diagnostic.ts';
-import { type Diagnostic, type DiagnosticDraft, lineOf } from '../diagnostic.ts';
+import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
-import type { ValidFile } from './compile.ts';
 import { crossCheck, type Sections } from './cross-check.ts';
-import { type IdentitySection, identitySchema } from './identity-schema.ts';
+import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { notesOn } from './notes.ts';
 import {
@@ -19,6 +16,7 @@ import {
 } from './policy-file-schema.ts';
 import { defaultSchema, policySchema } from './policy-schema.ts';
 import { mistakesFrom } from './schema-mistakes.ts';
+import type { IdentitySection, ValidFile } from './valid-file.ts';
 
 /** Reads the files that a policy file names. */
 export interface PolicyFileContext {
@@ -28,8 +26,8 @@ export interface PolicyFileContext {
 
 export interface ValidPolicies {
   readonly file: ValidFile;
-  /** Notes for the author of the file, each as `file:line:column: path: note`. */
-  readonly notes: readonly string[];
+  /** Notes on approximate limits, for the author of the file. */
+  readonly notes: readonly DiagnosticDraft[];
   /** Whether the file has a value at this path; false if a default applies. */
   isWritten(path: Path): boolean;
   /** Looks up the places of diagnostics in the file. */
@@ -64,8 +62,7 @@ export function validatePolicyFile(
   if (file === undefined || mistakes.length > 0) {
     throw new FileError([...place(mistakes), ...keyMistakes]);
   }
-  const notes = place(notesOn(file)).map((note) => printable(lineOf(note)));
-  return { file, notes, place, isWritten: (path) => yaml.has(path) };
+  return { file, notes: notesOn(file), place, isWritten: (path) => yaml.has(path) };
 }
 
 type ParsedSections = ReturnType<typeof parseSections>;

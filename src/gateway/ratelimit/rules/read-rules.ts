@@ -12,7 +12,7 @@ export interface RulePlace {
 }
 
 /** Plain data: what one thread has read for another. */
-export type ReadValues =
+type ReadValues =
   | { readonly mistakes: readonly string[] }
   | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
 
@@ -22,7 +22,7 @@ export function readRules(place: RulePlace): Rules {
 }
 
 /** Values without mistakes, or all mistakes with their lines. */
-export function readValues(place: RulePlace): ReadValues {
+function readValues(place: RulePlace): ReadValues {
   try {
     const files = filesAt(place);
     compileRules(files, place);
@@ -45,12 +45,14 @@ function filesAt({ path }: RulePlace): readonly RuleFile[] {
   throw new ConfigError([`${path}: the folder has no file with limits, put one there`]);
 }
 
-const NAME = 'readRuleValues';
-const THIS_FILE = new URL(import.meta.url);
+const WORK = 'readRuleValues';
 
-/** Rejects when the files take too long or too much memory to read. */
+/**
+ * Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling the values is a tenth of
+ * the work. Rejects when the files take too long or too much memory to read.
+ */
 export function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
-  return runElsewhere(THIS_FILE, NAME, place);
+  return runElsewhere(new URL(import.meta.url), WORK, place);
 }
 
-answerAs(NAME, readValues);
+answerAs(WORK, readValues);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitsName, fitsPath } from '../../../../src/cli/proxy-files/read/file-pattern.ts';
+import { fitsName, fitsPath } from '../../../../../src/cli/proxy-files/read/file-pattern.ts';
 
 test.each([
   ['/etc/nginx/*.conf', '/etc/nginx/a.conf'],

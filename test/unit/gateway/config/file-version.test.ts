@@ -15,7 +15,7 @@ import {
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
-} from '../../../../../src/gateway/config/file-watch.ts';
+} from '../../../../src/gateway/config/file-watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-version-'));
 afterAll(() => rmSync(folder, { recursive: true }));

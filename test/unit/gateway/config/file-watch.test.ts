@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchFiles } from '../../../../../src/gateway/config/file-watch.ts';
+import { watchFiles } from '../../../../src/gateway/config/file-watch.ts';
 
 /** The events of each folder that is watched. */
 const watchers = new Map<string, EventEmitter>();
