@@ -45,7 +45,7 @@ describe.each([
 
 test('every setting has one row', () => {
   const page = read(pageFile('configuration'));
-  for (const { name, meaning } of Object.values(SETTINGS)) {
+  for (const { name, meaning } of SETTINGS) {
     const rows = page.split('\n').filter((line) => line.startsWith(`| \`${name}\``));
     expect(rows, name).toHaveLength(1);
     expect(rows[0]).toContain(meaning);

@@ -1,5 +1,5 @@
 /** Turns what a call counted into its answer, and into the decision that operators see. */
-import type { HeaderNames } from '../config/settings/rate-limit-settings.ts';
+import type { HeaderNames } from '../config/settings/environment.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { contentType, denialBody } from '../dialects/shared/body.ts';

@@ -1,6 +1,6 @@
 /** Examines access by trying: commands without a password, and rights that gateways do not need. */
 import { ReplyError } from 'ioredis';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { storeErrorFrom } from '../../../gateway/stores/redis/errors.ts';

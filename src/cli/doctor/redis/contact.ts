@@ -1,6 +1,6 @@
 /** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
-import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { createRedisClient } from '../../../gateway/stores/redis/client.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { untilReady } from '../../../gateway/stores/redis/ready.ts';

@@ -1,5 +1,5 @@
 /** Examines whether gateways can count in a Redis, and how well. */
-import { type RedisTarget, redisPlace } from '../../../gateway/config/settings/redis-target.ts';
+import { type RedisTarget, redisPlace } from '../../../gateway/config/settings/redis-url.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';

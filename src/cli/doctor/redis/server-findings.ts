@@ -1,5 +1,5 @@
 /** Findings from INFO: role, version, memory and persistence. */
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import type { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
 import {

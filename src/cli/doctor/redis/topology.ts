@@ -3,7 +3,7 @@ import {
   type RedisAddress,
   type RedisTarget,
   redisPlace,
-} from '../../../gateway/config/settings/redis-target.ts';
+} from '../../../gateway/config/settings/redis-url.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import type { Finding, FindingLevel } from './finding.ts';

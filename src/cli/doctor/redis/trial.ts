@@ -1,7 +1,7 @@
 /** Does in Redis what gateways do, with keys that are deleted afterwards, and reports what fails. */
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import {
   ALGORITHMS,
   type Descriptor,

@@ -1,7 +1,6 @@
 /** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
-import type { ControlPlaneSettings } from '../../config/settings/control-plane-settings.ts';
-import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
 import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';

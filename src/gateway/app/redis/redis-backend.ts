@@ -1,6 +1,6 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
 import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
 import { RedisOverrideStore } from '../../stores/redis/redis-override-store.ts';

@@ -1,5 +1,5 @@
 /** What a rule counts, compiled when the configuration is loaded. */
-import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
 import type { Rate, Rule, Rules, Unit } from '../rules/rule.ts';

@@ -1,5 +1,5 @@
 /** Creates the store for a target: one for a cluster, another for a single server or sentinels. */
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { ClusterStore } from './cluster-store.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
 

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
-import { parseTarget, targetText } from '../../../../../src/gateway/config/settings/target.ts';
+import {
+  parseTarget,
+  targetText,
+} from '../../../../../src/gateway/config/settings/control-plane-forms.ts';
 
 test.each([
   ['envoy-gateway:18001', 'envoy-gateway', 18_001],

@@ -1,10 +1,9 @@
 /** Settings of the ports and sockets. */
 import { z } from 'zod';
 import { HTTP_DIALECTS } from '../../dialects/index.ts';
-import { GRPC_TLS_SETTINGS } from './grpc-tls-settings.ts';
-import { port, portOrOff, setting, switchSetting, unixSocket } from './setting.ts';
+import { pathSetting, port, portOrOff, setting, switchSetting, unixSocket } from './setting.ts';
 
-export const PLACE_SETTINGS = {
+export const PROXY_PORT_SETTINGS = {
   host: setting({
     name: 'HEADGATE_HOST',
     topic: 'places',
@@ -41,7 +40,36 @@ export const PLACE_SETTINGS = {
     fallback: 8081,
     fallbackWords: '`8081`; with `HEADGATE_LISTEN` `off`',
   }),
-  ...GRPC_TLS_SETTINGS,
+};
+
+function path(name: string, meaning: string, fallbackWords = 'none') {
+  return pathSetting({ name, meaning, fallbackWords, topic: 'places' });
+}
+
+export const GRPC_TLS_SETTINGS = {
+  certificate: path(
+    'HEADGATE_GRPC_TLS_CERT',
+    'File with the certificate of the gRPC port. headgate reads it again when it changes.',
+    'none: no TLS',
+  ),
+  key: path('HEADGATE_GRPC_TLS_KEY', 'File with the key of that certificate.'),
+  clientCa: path(
+    'HEADGATE_GRPC_TLS_CLIENT_CA',
+    'File with the certificates of authorities. Callers of the gRPC port need a certificate of one of them.',
+    'none: callers need no certificate',
+  ),
+  clientName: setting({
+    name: 'HEADGATE_GRPC_TLS_CLIENT_NAME',
+    topic: 'places',
+    meaning: 'The name that the certificates of callers must have.',
+    expected: 'a name',
+    schema: z.string(),
+    fallback: undefined,
+    fallbackWords: 'any',
+  }),
+};
+
+export const OPS_PORT_SETTINGS = {
   opsHost: setting({
     name: 'HEADGATE_OPS_HOST',
     topic: 'places',
