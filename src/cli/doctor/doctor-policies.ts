@@ -8,8 +8,7 @@ import {
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { relativeTime } from '../../gateway/operations/time-text.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
-import { placeOf, sentenceOf } from '../output/diagnostics.ts';
-import { policiesInWords } from '../output/diagnostics-text.ts';
+import { placeOf, policiesInWords, sentenceOf } from '../output/diagnostics.ts';
 import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
 import type { GatewayState } from './gateway-state.ts';
 

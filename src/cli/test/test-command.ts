@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { FileError } from '../../gateway/config/config-error.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { linesOf } from '../output/diagnostics-text.ts';
+import { linesOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, linesIn, say } from '../output/output.ts';
 import { coveredPercent } from '../policy-tests/coverage.ts';

@@ -8,8 +8,7 @@ import type {
   IdentitySection,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isIPv6Text, isLoopback, NAMED_RANGES } from '../../../gateway/core/identity/address.ts';
-import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
-import { compileExemptions } from './exemptions.ts';
+import { type AddressSpan, compileExemptions, networkAddress, spanOf } from './address-span.ts';
 
 interface Lists {
   readonly exempt: AccessList;

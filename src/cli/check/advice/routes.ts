@@ -6,8 +6,7 @@ import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { strictestOf } from '../../../gateway/core/matching/strictest-policy.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
-import { METHODS } from './http-methods.ts';
-import { type Sample, samplesOf } from './route-samples.ts';
+import { METHODS, type Sample, samplesOf } from './route-samples.ts';
 import { simpleSpellingsOf } from './spellings.ts';
 
 /** Testing these takes about a second. */
