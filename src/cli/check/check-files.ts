@@ -6,8 +6,7 @@ import { type Diagnostic, diagnostic } from '../../gateway/config/diagnostic.ts'
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { isKubernetesObject } from '../../gateway/config/yaml/other-text.ts';
 import { type ExaminedRuleFile, examineRules } from '../../gateway/ratelimit/rules/compile.ts';
-import { isRuleFile } from '../../gateway/ratelimit/rules/is-rule-file.ts';
-import { readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
+import { isRuleFile, readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
 import { listRuleFiles } from '../../gateway/ratelimit/rules/rule-files.ts';
 import type { ExaminedFile } from '../output/diagnostics.ts';
 import { examinePolicies } from './advice/examine-policies.ts';

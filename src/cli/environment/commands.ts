@@ -40,7 +40,7 @@ function withoutThoseOfImage(given: Given): Given {
 }
 
 /** Whether the image sets this variable for `headgate serve`, and the user has not put a policy file of theirs in its place. */
-export function isOfImage(name: string, value: string | undefined): boolean {
+function isOfImage(name: string, value: string | undefined): boolean {
   if (name === 'HEADGATE_HOST') return value === '0.0.0.0';
   if (name !== 'HEADGATE_POLICIES' || value !== POLICIES_OF_IMAGE) return false;
   try {

@@ -11,7 +11,6 @@ import { overrideRules } from './counting/override-rules.ts';
 import { planCall } from './counting/plan.ts';
 import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
-import type { Rules } from './rules/rule.ts';
 
 export interface RateLimitingOptions {
   readonly store: Pick<QuotaStore, 'take'>;
@@ -31,7 +30,7 @@ export interface RateLimitingOptions {
 export interface RateLimiting {
   /** Undefined until a configuration was loaded. */
   readonly current: CountedRules | undefined;
-  load(rules: Rules): void;
+  load(rules: CompiledRules): void;
   /** Throws or rejects with a RefusedCall. */
   answer(call: RateLimitCall): AnsweredCall | Promise<AnsweredCall>;
 }

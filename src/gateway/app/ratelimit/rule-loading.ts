@@ -4,7 +4,7 @@ import type { ControlPlaneSettings, RateLimitSettings } from '../../config/setti
 import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
-import type { Rules } from '../../ratelimit/rules/rule.ts';
+import type { CompiledRules } from '../../ratelimit/rules/compiled-rules.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { RateLimitEvents } from '../../telemetry/rate-limits/rate-limit-events.ts';
 import type { OpenResources } from '../open-resources.ts';
@@ -37,7 +37,7 @@ function fromFiles(
   { limiting, events }: RuleLoadingOptions,
 ): RuleLoading {
   const source = ruleSource({ path, mergeDomains: mergesDomains });
-  const load = (rules: Rules) => {
+  const load = (rules: CompiledRules) => {
     limiting.load(rules);
     events.loaded(rules.all.length);
   };

@@ -118,7 +118,7 @@ export function* verifiedHeaderMistakes({
   }
 }
 
-export function* windowMistakes(limit: LimitEntry, path: Path): Generator<DiagnosticDraft> {
+function* windowMistakes(limit: LimitEntry, path: Path): Generator<DiagnosticDraft> {
   const { rate, zone, algorithm, per } = limit;
   if (algorithm !== 'fixed-window' && rate.calendar === undefined && rate.limit > MAX_LIMIT) {
     yield { rule: 'invalid-value', path, message: tooLarge(limit) };

@@ -51,7 +51,7 @@ function* mistakesIn(
 }
 
 /** `names` are those of the entries, and unknown values where an entry has none. */
-export function* nameMistakes(
+function* nameMistakes(
   { names }: { readonly names: readonly unknown[] },
   lineAt: (path: Path) => number,
 ): Generator<DiagnosticDraft> {
@@ -76,7 +76,7 @@ interface Routes {
 }
 
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
-export function* tieMistakes(
+function* tieMistakes(
   { entries, caseSensitive }: Routes,
   lineAt: (path: Path) => number,
 ): Generator<DiagnosticDraft> {

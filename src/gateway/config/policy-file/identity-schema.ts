@@ -22,7 +22,7 @@ const credentialHeader = headerName.transform(
   }),
 );
 
-export const addressRanges = z
+const addressRanges = z
   .array(addressRange)
   .describe('CIDR ranges, addresses, and the names loopback, private and cloudflare.');
 

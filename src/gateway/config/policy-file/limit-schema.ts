@@ -14,7 +14,7 @@ const NAMES: readonly NamedPartition[] = ['client', 'ip', 'api_key', 'user', 'gl
 const ADDRESS_HEADER =
   /^(x-forwarded-for|forwarded|x-real-ip|true-client-ip|cf-connecting-ip|x-headgate-.*)$/;
 
-export const PARTITION_PATTERN = /^(client|ip|api_key|user|global|header:[A-Za-z0-9-]+)$/;
+const PARTITION_PATTERN = /^(client|ip|api_key|user|global|header:[A-Za-z0-9-]+)$/;
 
 /** Throws a RangeError whose message says what is wrong and gives the right form. */
 export function parsePartition(text: string): Partition {
@@ -123,11 +123,16 @@ const limit = z
 const LIMITS_MISSING = 'is missing, write how many requests are allowed, as in "limits: [5/5min]"';
 const LIMITS_EMPTY = 'must be a list, not empty, as in [5/5min]';
 
+function withoutWindow(count: string): string {
+  return `must be a list of limits, each with its window, not ${count}: write "limits: [${count}/1min]"`;
+}
+
 export const limits = z
   .array(limit, {
     error: ({ input }) => {
       if (input === undefined) return LIMITS_MISSING;
-      return input === null ? LIMITS_EMPTY : undefined;
+      if (input === null) return LIMITS_EMPTY;
+      return /^[1-9]\d*$/.test(String(input)) ? withoutWindow(String(input)) : undefined;
     },
   })
   .min(1)

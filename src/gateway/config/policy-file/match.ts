@@ -27,8 +27,7 @@ export function checkMethodName(text: string): string {
   throw new RangeError(`"${text}" ${METHOD_FORM}: write ${remedy}`);
 }
 
-export const HOST_PATTERN =
-  /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const HOST_PATTERN = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 /** The limit of DNS names in text form (RFC 1035, section 2.3.4). */
 const LONGEST_HOST = 253;
 const HOST_FORM = 'write a lower-case host name, such as api.example.com or *.example.com';

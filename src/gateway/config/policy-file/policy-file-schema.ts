@@ -40,7 +40,7 @@ export const globalFailureMode = onStoreFailure
   );
 
 /** For the JSON Schema. Loading validates each section by itself, so that one mistake does not hide another. */
-export const policyFileSchema = z
+const policyFileSchema = z
   .strictObject({
     version,
     identity: identitySchema
@@ -79,7 +79,12 @@ export const outlineSchema = z.strictObject({
       return input === null ? `must be a map, not empty: ${DEFAULT_EXAMPLE}` : undefined;
     },
   }),
-  policies: z.array(z.unknown()).default([]),
+  policies: z
+    .array(z.unknown(), {
+      error: ({ input }) =>
+        input === null ? 'is empty: list a policy, or remove the key' : undefined,
+    })
+    .default([]),
 });
 
 export function policyFileJsonSchema(): string {

@@ -28,7 +28,7 @@ import {
 const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
-export interface PendingChange {
+interface PendingChange {
   /** Changes with the files. */
   readonly state: string;
   /** Milliseconds in this state before the files are read. */
@@ -55,7 +55,7 @@ export interface PolicySource {
   reload(settledMs?: number): Promise<Reloaded | undefined>;
 }
 
-export interface Reloaded {
+interface Reloaded {
   /** The names of policies that the new files no longer have. */
   readonly removed: readonly string[];
 }
@@ -159,14 +159,14 @@ function compiled({ found }: Reading): Loaded {
   return { policySet: compilePolicies(file, ranges), notes, digest };
 }
 
-export interface RefusedFiles {
+interface RefusedFiles {
   /** Milliseconds since the epoch. */
   readonly atMs: number;
   /** Each as `file:line:column: path: what is wrong`. */
   readonly mistakes: readonly string[];
 }
 
-export class ReloadHistory {
+class ReloadHistory {
   readonly #now: () => number;
   #sinceMs: number;
   #refused: RefusedFiles | undefined;

@@ -110,7 +110,7 @@ function sentence(issue: z.core.$ZodIssue, path: Path): string {
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = aTypeName(issue.expected);
-      if (/^(is missing|must be)/.test(issue.message)) return issue.message;
+      if (/^(is missing|is empty|must be)/.test(issue.message)) return issue.message;
       if (issue.input === undefined) return `is missing, it must be ${wanted}`;
       // A file that is text as a whole is of another kind, and may be private.
       const remedy = path.length > 0 ? remedyFor(issue) : ', with lines such as "key: value"';

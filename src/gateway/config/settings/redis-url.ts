@@ -38,7 +38,7 @@ export interface RedisTarget {
 }
 
 /** Paths of files in PEM. */
-export interface RedisTlsFiles {
+interface RedisTlsFiles {
   readonly ca: string | undefined;
   /** The one that headgate shows, with its key. */
   readonly certificate: string | undefined;

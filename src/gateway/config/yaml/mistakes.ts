@@ -58,8 +58,7 @@ export function mistakesOf(document: Document, text: string, kind: YamlFileKind)
 
 /** Replacements for messages that only programmers understand. */
 const PLAINER: Readonly<Record<string, string>> = {
-  MULTILINE_IMPLICIT_KEY:
-    'this line has no key and value with a colon and a blank between them, as in "version: 1"',
+  MULTILINE_IMPLICIT_KEY: 'write a key, a colon, a space and a value, as in "version: 1"',
   UNEXPECTED_TOKEN:
     'this does not belong to the value before it: remove it, or quote the value if it contains a bracket, a brace, a comma, a colon or "#"',
   BAD_SCALAR_START: 'a value that begins with this character must be in quotes',
@@ -80,6 +79,8 @@ function isOnLine(text: string, first: YAMLError, other: YAMLError): boolean {
 
 /** Follows from another mistake at the same place. */
 const CONSEQUENCE = 'MULTILINE_IMPLICIT_KEY';
+/** `version:1` */
+const GLUED_PAIR = /^["']?[\w-]+["']?:\S/;
 
 function isOpenBracket({ message }: YAMLError): boolean {
   return /end with a ([\]}])/.test(message);
@@ -139,9 +140,11 @@ function mistakesOfParser(document: Document, text: string, kind: YamlFileKind):
       .filter((each, i, kept) => !isIndented(each) || kept.findIndex(isIndented) === i)
       .map((error) => {
         const { code, pos, message } = error;
-        return (
-          unclosed(error, document) ?? { offset: pos[0], message: plainer[code] ?? plain(message) }
-        );
+        const offset = pos[0];
+        if (code === CONSEQUENCE && GLUED_PAIR.test(text.slice(offset))) {
+          return { offset, message: 'write a space after the colon: version: 1' };
+        }
+        return unclosed(error, document) ?? { offset, message: plainer[code] ?? plain(message) };
       })
   );
 }

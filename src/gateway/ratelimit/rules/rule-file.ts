@@ -1,5 +1,4 @@
 /** Reads the text of a rate limit file. What the file means is checked later, with that of other files (compile.ts). */
-
 import { FileError } from '../../config/config-error.ts';
 import { type DiagnosticDraft, diagnostic, pathText } from '../../config/diagnostic.ts';
 import type { Rule as DiagnosticRule } from '../../config/rules.ts';
@@ -69,4 +68,12 @@ export function withoutPlaces(drafts: readonly DiagnosticDraft[], name: string) 
       message: path.length === 0 ? `the file ${message}` : message,
     }),
   );
+}
+
+/** Keys at the top of a file, which may be written as one flow map. */
+const KEY_OF_RULES = /^(?:\{[ \t]*)?["']?(?:domain|descriptors)["']?[ \t]*:/m;
+const KEY_OF_POLICIES = /^(?:\{[ \t]*)?["']?(?:version|policies|default)["']?[ \t]*:/m;
+
+export function isRuleFile(text: string): boolean {
+  return KEY_OF_RULES.test(text) && !KEY_OF_POLICIES.test(text);
 }

@@ -6,8 +6,7 @@
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { FileError } from '../../config/config-error.ts';
-import { diagnostic } from '../../config/diagnostic.ts';
-import { displayName, readText } from '../../config/text-file.ts';
+import { displayName, readText, unreadable } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';
 
@@ -111,7 +110,7 @@ class Lister {
       else this.#found.push(path);
       if (this.#found.length > MAX_FILES) {
         throw unreadable(
-          this.#root,
+          displayName(this.#root),
           `has more than ${MAX_FILES} files, name a directory of rate limit files`,
         );
       }
@@ -141,7 +140,7 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    throw unreadable(folder, 'cannot be listed, correct its permissions');
+    throw unreadable(displayName(folder), 'cannot be listed, correct its permissions');
   }
 }
 
@@ -160,10 +159,4 @@ function targetOf(path: string): string {
   } catch {
     return path;
   }
-}
-
-function unreadable(path: string, message: string): FileError {
-  const file = displayName(path);
-  const place = undefined;
-  return new FileError([diagnostic({ rule: 'unreadable-file', file, place, path: '', message })]);
 }
