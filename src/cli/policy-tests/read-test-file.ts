@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { FileError } from '../../gateway/config/config-error.ts';
 import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
-import { mistakesFrom } from '../../gateway/config/policy-file/schema-mistakes.ts';
+import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
@@ -23,9 +23,6 @@ const TEST_FILE: YamlKind = {
   name: 'a test file',
   needed: '"policies", "clients" and "tests"',
 };
-
-/** More would take long to place, and nobody corrects more at a time. */
-const MAX_MISTAKES = 1_000;
 
 /**
  * Undefined if a policy file that it names has mistakes; the reader has them. Throws a FileError with every mistake of
@@ -155,11 +152,7 @@ class TestFileReader {
   /** Undefined if the value has mistakes, which are reported. */
   #parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const { mistakes, yaml } = this.#sources;
-    if (mistakes.length >= MAX_MISTAKES) return undefined;
-    const result = schema.safeParse(value, { reportInput: true });
-    if (result.success) return result.data;
-    mistakes.push(...mistakesFrom(result.error.issues, { schema, at, yaml }));
-    return undefined;
+    return parsePart(schema, value, { at, yaml, mistakes });
   }
 
   #report(mistake: DiagnosticDraft): void {

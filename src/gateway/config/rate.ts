@@ -5,7 +5,7 @@ import { DAY_MS } from '../core/identity/salts.ts';
 
 export interface Rate {
   readonly limit: number;
-  /** Of a window by the calendar, the longest in which clocks do not change. */
+  /** A window by the calendar counts as the longest one in which clocks do not change. */
   readonly windowMs: number;
   /** As written: `5min`, `month`. */
   readonly window: string;
@@ -38,7 +38,7 @@ export function parseRate(text: string): Rate {
   return { limit, windowMs, window: countText + unit };
 }
 
-/** The same for a rate that slides. */
+/** Reads a rate whose window slides. Throws a RangeError. */
 export function parseSlidingRate(text: string): Rate {
   const rate = parseRate(text);
   if (rate.limit > MAX_LIMIT) {
@@ -66,7 +66,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   days: 'd',
 };
 
-/** Of one window by the calendar. */
+/** They mean one window by the calendar. */
 const NAMES: Readonly<Record<string, CalendarUnit>> = {
   daily: 'day',
   w: 'week',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { FileError } from '../config-error.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../yaml/yaml-file.ts';
-import { mistakesFrom } from './schema-mistakes.ts';
+import { parsePart } from './schema-mistakes.ts';
 
 /** The name of a policy or plan. It is used in metric labels and headers. */
 export const shortName = z
@@ -45,14 +45,12 @@ const MAX_MISTAKES = 100;
 export function readKeyFile(text: string, fileName: string, folder?: string): readonly KeyEntry[] {
   const yaml = new YamlFile(text, fileName, KEY_FILE);
   yaml.refuseMistakes(folder);
-  const refuse = (mistakes: readonly DiagnosticDraft[]) =>
-    new FileError(yaml.diagnostics(mistakes));
-  const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
-  if (!result.success)
-    throw refuse(mistakesFrom(result.error.issues, { schema: keyListSchema, at: [], yaml }));
-  const repeated = repeatedKeys(result.data).slice(0, MAX_MISTAKES);
-  if (repeated.length > 0) throw refuse(repeated.map((index) => keyTwice([index, 'sha256'])));
-  return result.data;
+  const mistakes: DiagnosticDraft[] = [];
+  const keys = parsePart(keyListSchema, yaml.value, { at: [], yaml, mistakes }) ?? [];
+  const repeated = repeatedKeys(keys).slice(0, MAX_MISTAKES);
+  mistakes.push(...repeated.map((index) => keyTwice([index, 'sha256'])));
+  if (mistakes.length > 0) throw new FileError(yaml.diagnostics(mistakes));
+  return keys;
 }
 
 export function keyTwice(path: Path): DiagnosticDraft {

@@ -55,7 +55,7 @@ interface Boundary {
   readonly worst: string;
 }
 
-/** Who names a day or a month has chosen its boundaries. */
+/** An author who names a day or a month has chosen its boundaries. */
 function boundaryNote(
   { limit, calendar }: LimitEntry['rate'],
   { algorithm, why, worst }: Boundary,

@@ -37,7 +37,7 @@ export interface Found {
   readonly ranges: KnownRanges;
   /** Each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** Of the text of all files: gateways with the same files have the same digest. */
+  /** Gateways with the same text in all files have the same digest. */
   readonly digest: string;
 }
 

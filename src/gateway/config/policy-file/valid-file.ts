@@ -5,7 +5,6 @@ import type { StoreFailureMode } from '../../core/policy.ts';
 import type { Path } from '../diagnostic.ts';
 import type { accessSchema } from './access-schema.ts';
 import type { identitySchema, PrefixFactor } from './identity-schema.ts';
-
 import type { KeyEntry } from './key-list.ts';
 import type { limits } from './limit-schema.ts';
 import type { answersSchema } from './policy-file-schema.ts';

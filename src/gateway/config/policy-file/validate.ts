@@ -15,7 +15,7 @@ import {
   outlineSchema,
 } from './policy-file-schema.ts';
 import { defaultSchema, policySchema } from './policy-schema.ts';
-import { mistakesFrom } from './schema-mistakes.ts';
+import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
 import type { IdentitySection, ValidFile } from './valid-file.ts';
 
 /** Reads the files that a policy file names. */
@@ -34,9 +34,6 @@ export interface ValidPolicies {
   place(drafts: readonly DiagnosticDraft[]): Diagnostic[];
 }
 
-/** More would take long to place, and nobody corrects more at a time. */
-const MAX_MISTAKES = 1_000;
-
 /** Throws a FileError with every mistake. */
 export function validatePolicyFile(
   text: string,
@@ -51,7 +48,7 @@ export function validatePolicyFile(
   const { keys, mistakes: keyMistakes } = readKeys(parsed.identity, context);
   const sections = { ...parsed, keys };
   const lineAt = (path: Path) => yaml.placeOf(path).line;
-  mistakes.push(...crossCheck(sections, lineAt, MAX_MISTAKES - mistakes.length));
+  mistakes.push(...crossCheck(sections, lineAt, MAX_FILE_MISTAKES - mistakes.length));
   const placed = (section: 'exempt' | 'block') =>
     sections[section]?.map((entry, i) => ({
       ...entry,
@@ -69,13 +66,8 @@ type ParsedSections = ReturnType<typeof parseSections>;
 
 /** Parses each section by itself, so that one mistake does not hide another. Adds what is wrong to `mistakes`. */
 function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
-  const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) => {
-    if (mistakes.length >= MAX_MISTAKES) return undefined;
-    const result = schema.safeParse(value, { reportInput: true });
-    if (result.success) return result.data;
-    mistakes.push(...mistakesFrom(result.error.issues, { schema, at, yaml }));
-    return undefined;
-  };
+  const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) =>
+    parsePart(schema, value, { at, yaml, mistakes });
   parse(outlineSchema, yaml.value, []);
   const written = isMap(yaml.value) ? yaml.value : {};
   const policies: unknown[] = Array.isArray(written.policies) ? written.policies : [];

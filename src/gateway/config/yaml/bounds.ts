@@ -1,5 +1,5 @@
 /** Bounds on the size of a YAML text. The parser recurses and has none, so these are checked before it runs. */
-import type { YamlMistake } from './mistakes.ts';
+import type { YamlMistake } from './parser-mistakes.ts';
 
 export interface YamlBounds {
   readonly maxBytes: number;

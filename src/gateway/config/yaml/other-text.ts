@@ -2,7 +2,7 @@
  * Tells texts of other kinds from headgate's own YAML, without parsing them: the parser would report what follows from the
  * kind, line after line.
  */
-import type { YamlMistake } from './mistakes.ts';
+import type { YamlMistake } from './parser-mistakes.ts';
 
 /** What else the text is; undefined if it may be YAML for headgate. `name`: what it should be, as in `a policy file`. */
 export function otherText(text: string, name: string): YamlMistake | undefined {

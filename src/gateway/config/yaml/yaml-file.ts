@@ -23,8 +23,9 @@ import {
 } from '../diagnostic.ts';
 import { isElsewhere, notShown } from '../text-file.ts';
 import { boundsMistake, type YamlBounds } from './bounds.ts';
-import { mistakesOf, PARSE_OPTIONS, type YamlFileKind, type YamlMistake } from './mistakes.ts';
+import { mistakesOf, PARSE_OPTIONS } from './mistakes.ts';
 import { otherText } from './other-text.ts';
+import type { YamlFileKind, YamlMistake } from './parser-mistakes.ts';
 import { excerptOf, placeIn, withoutMark } from './places.ts';
 
 /** A kind of file, for the messages about it, how large it may be, and how its values are read. */

@@ -13,7 +13,8 @@ import {
 } from 'yaml';
 import type { FilePlace } from '../diagnostic.ts';
 import { boundsMistake, type YamlBounds } from './bounds.ts';
-import { mistakesOf, PARSE_OPTIONS, type YamlFileKind } from './mistakes.ts';
+import { mistakesOf, PARSE_OPTIONS } from './mistakes.ts';
+import type { YamlFileKind } from './parser-mistakes.ts';
 import { placeIn, withoutMark } from './places.ts';
 
 /** `kubectl get ingress -A -o yaml` of a large cluster has some megabytes. */

@@ -2,7 +2,7 @@
 import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
 import { type Rule as DiagnosticRule, severityOf } from '../../config/rules.ts';
 
-/** Of each severity. More would take long to place, and nobody corrects more at a time. */
+/** Applies to each severity. More would take long to place, and nobody corrects more at a time. */
 const MAX_FINDINGS = 1_000;
 
 export class Findings {

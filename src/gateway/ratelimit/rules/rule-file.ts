@@ -57,7 +57,7 @@ function mistakesIn(yaml: YamlFile) {
   }
 }
 
-/** For values that have no text: those of a control plane. */
+/** Values of a control plane have no text, and so no places. */
 export function withoutPlaces(drafts: readonly DiagnosticDraft[], name: string) {
   return drafts.map(({ rule, path, message }) =>
     diagnostic({

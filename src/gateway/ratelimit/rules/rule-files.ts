@@ -21,7 +21,7 @@ export interface RuleFileList {
 }
 
 export interface ReadRuleFiles extends RuleFileList {
-  /** For `compileRules`, which reports those that cannot be read. */
+  /** `compileRules` reports those that cannot be read. */
   readonly read: readonly RuleFile[];
 }
 
@@ -117,7 +117,7 @@ class Lister {
     }
   }
 
-  /** Of several paths to one file, the shortest: that of the mount, not of the version that is mounted. */
+  /** If several paths lead to one file, the shortest counts: it is that of the mount, not of the mounted version. */
   files(): string[] {
     const byTarget = new Map<string, string>();
     for (const path of this.#found) {

@@ -41,7 +41,6 @@ export interface Rule {
 /** What the key `headgate` beside `rate_limit` says. Undefined: the default of the gateway. */
 export interface OwnTerms {
   readonly algorithm?: Algorithm | undefined;
-  /** Of a token bucket. */
   readonly burst?: number | undefined;
   readonly mode?: PolicyMode | undefined;
   readonly onStoreFailure?: StoreFailureMode | undefined;
@@ -85,7 +84,7 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
   year: 365 * DAY_MS,
 };
 
-/** In any case. */
+/** Finds a unit that is written in any case. */
 export function unitOf(text: string): Unit | undefined {
   const wanted = text.toUpperCase();
   return UNITS.find((unit) => unit.toUpperCase() === wanted);
