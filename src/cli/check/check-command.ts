@@ -92,12 +92,13 @@ async function checkFiles(
 async function checkRedis({ redis: target, ...environment }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
   // Loaded only now, because most checks need no client of Redis.
+  const { levelOf } = await import('../doctor/redis/diagnostics.ts');
   const { examineRedis } = await import('../doctor/redis/examine-redis.ts');
   let canCount = true;
   const examination = examineRedis({ ...environment, target, now: Date.now });
-  for await (const { place, level, text } of examination) {
-    if (level === 'fault') canCount = false;
-    say(`redis ${place}: ${level}: ${text}`);
+  for await (const diagnostic of examination) {
+    if (diagnostic.severity === 'error') canCount = false;
+    say(`${diagnostic.file}: ${levelOf(diagnostic)}: ${diagnostic.message}`);
   }
   if (!canCount) process.exitCode ??= EXIT_FAULT;
 }
