@@ -7,11 +7,6 @@ export interface Place {
   readonly column: number;
 }
 
-export interface FilePlace extends Place {
-  /** The name that is shown to people. */
-  readonly file: string;
-}
-
 /** The path of a value in a file: keys of maps and indices of lists. */
 export type Path = readonly (string | number)[];
 

@@ -24,7 +24,7 @@ export function readDocuments({ text: written, name }: Source): YamlNode[] {
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const start = { file: name, line: 1, column: 1 };
   const tooLarge = boundsMistake(text, BOUNDS);
-  if (tooLarge !== undefined) throw new ImportError(start, tooLarge.message);
+  if (tooLarge !== undefined) throw new ImportError(start, tooLarge);
   const lines = new LineCounter();
   const placeOf = (offset: number): SourcePlace => {
     const { line, col } = lines.linePos(offset);

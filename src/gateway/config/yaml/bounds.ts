@@ -1,5 +1,4 @@
 /** Bounds on the size of a YAML text. The parser recurses and has none, so these are checked before it runs. */
-import type { YamlMistake } from './parser-mistakes.ts';
 
 export interface YamlBounds {
   readonly maxBytes: number;
@@ -10,12 +9,10 @@ export interface YamlBounds {
 const MAX_DEPTH = 64;
 
 /** What is too large or too deep; undefined if nothing is. */
-export function boundsMistake(text: string, bounds: YamlBounds): YamlMistake | undefined {
-  const message = excessOf(text, bounds);
-  return message === undefined ? undefined : { offset: 0, message };
-}
-
-function excessOf(text: string, { maxBytes, maxParts }: YamlBounds): string | undefined {
+export function boundsMistake(
+  text: string,
+  { maxBytes, maxParts }: YamlBounds,
+): string | undefined {
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) return `the file has ${bytes} bytes, the maximum is ${maxBytes}`;
   if (exceedsParts(text, maxParts)) {

@@ -68,7 +68,8 @@ export class YamlFile {
       ...kind.options,
       lineCounter: this.#lines,
     });
-    const refused = tooLarge ?? otherText(text, kind.name);
+    const refused =
+      tooLarge === undefined ? otherText(text, kind.name) : { offset: 0, message: tooLarge };
     const mistakes = refused === undefined ? mistakesOf(this.#document, text, kind) : [refused];
     const value =
       mistakes.length === 0 ? (kind.toValue ?? toValue)(this.#document, mistakes) : undefined;
