@@ -1,6 +1,6 @@
 /** Finds denied clients by what an operator knows of them. */
 import { z } from 'zod';
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNamed } from './client-name.ts';
 import { listedFields } from './listed-fields.ts';

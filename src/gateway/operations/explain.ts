@@ -6,7 +6,7 @@ import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
-import { SaltBooks } from '../stores/salts/salt-books.ts';
+import { SaltBooks } from '../stores/salts/salt-sources.ts';
 import { answerBy, DEFAULT_DIALECT, type ExplainedAnswer } from './explain-answer.ts';
 import { createClientSteps } from './explain-client.ts';
 import { type Step, stepsOf } from './explain-text.ts';

@@ -1,5 +1,5 @@
 /** What operators see of a listed key besides its partition: the id and the plan, in their own words. */
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 
 export interface ListedFields {
   readonly client_id?: string | undefined;

@@ -1,8 +1,7 @@
 /** Turns an override into what operators see of it. */
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import type { EndedOverride } from '../stores/overrides/ended-overrides.ts';
-import type { Override } from '../stores/overrides/override.ts';
+import type { EndedOverride, Override } from '../stores/overrides/override.ts';
 import { listedFields } from './listed-fields.ts';
 import type { ClientOverride, EndedReport, OverrideReport } from './schemas/overrides.ts';
 

@@ -14,7 +14,7 @@ import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Limit, Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
+import { SaltBooks } from '../../../gateway/stores/salts/salt-sources.ts';
 import type { Decided } from './tally.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */

@@ -1,6 +1,7 @@
 /** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
+
+import { fixedWindowAt } from '../../../gateway/core/counting/calendar.ts';
 import { type LimitDescriptor, partitionOf } from '../../../gateway/core/counting/descriptor.ts';
-import { fixedWindowAt } from '../../../gateway/core/counting/fixed-window.ts';
 import { isOfMany } from '../../../gateway/core/identity/partition.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 

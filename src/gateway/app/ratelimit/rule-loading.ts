@@ -1,7 +1,7 @@
 /** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
-import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
+import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
 import type { CompiledRules } from '../../ratelimit/rules/compiled-rules.ts';
@@ -78,7 +78,7 @@ function fromControlPlane(
     ),
   );
   closing(
-    subscribe({
+    new Subscription({
       target: { host, port },
       node: { id: node, metadata: nodeMetadata },
       headers,

@@ -9,7 +9,7 @@ import { Calendar } from '../../../../../src/gateway/core/counting/calendar.ts';
 import type { Decision } from '../../../../../src/gateway/core/counting/decision.ts';
 import { NO_OVERRIDES } from '../../../../../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../../../../../src/gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-books.ts';
+import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-sources.ts';
 import { LOG_START_MS, logEntry, randomEntries } from '../../../../support/log-entries.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 import { checkRequest } from '../../../../support/requests.ts';

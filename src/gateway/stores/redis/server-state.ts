@@ -1,7 +1,6 @@
-/** Estimates how many keys headgate has in Redis, and their memory, from a sample. Keys are scanned a few at a time. */
+/** Reads the state of Redis servers: what INFO reports and, from a sample, how many keys headgate has there. */
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './client.ts';
-import { ServerInfo } from './server-info.ts';
 
 /** Keys scanned per server, and how many of ours have their memory measured. */
 const SAMPLED_KEYS = 1_000;
@@ -31,7 +30,7 @@ export interface ServerState {
   readonly connectedClients: number;
 }
 
-/** Rejects with the error of Redis. */
+/** Scans a few keys at a time. Rejects with the error of Redis. */
 export async function sampleKeyspace(client: RedisClient, withMemory: boolean): Promise<Keyspace> {
   const parts = await Promise.all(serversOf(client).map((each) => sampleServer(each, withMemory)));
   const sum = (of: (part: Keyspace) => number) => parts.reduce((all, part) => all + of(part), 0);
@@ -91,4 +90,30 @@ async function averageBytes(server: Redis, keys: readonly string[]): Promise<num
   // A key that has expired in the meantime has no size.
   const sizes = (await Promise.all(measured)).filter((size) => size !== null);
   return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
+}
+
+/** The fields of a reply to INFO. */
+export class ServerInfo {
+  readonly #fields = new Map<string, string>();
+
+  /** Lines such as `role:master`, under headings that begin with a `#`. */
+  constructor(reply: string) {
+    for (const line of reply.split(/\r?\n/)) {
+      const colon = line.indexOf(':');
+      if (colon > 0 && !line.startsWith('#')) {
+        this.#fields.set(line.slice(0, colon), line.slice(colon + 1));
+      }
+    }
+  }
+
+  /** Undefined if the server's version does not have this field. */
+  text(name: string): string | undefined {
+    return this.#fields.get(name);
+  }
+
+  /** 0 if the server's version does not have this field. */
+  number(name: string): number {
+    const number = Number(this.#fields.get(name) ?? 0);
+    return Number.isFinite(number) ? number : 0;
+  }
 }

@@ -7,7 +7,7 @@ import {
   READ_OVERRIDES_SCRIPT,
   RedisOverrideStore,
   WRITE_OVERRIDES_SCRIPT,
-} from '../../../../../src/gateway/stores/redis/redis-override-store.ts';
+} from '../../../../../src/gateway/stores/overrides/redis-override-store.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import { type Reply, scriptedClient } from '../../../../support/scripted-redis-client.ts';
 

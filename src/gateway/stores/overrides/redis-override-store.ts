@@ -1,25 +1,24 @@
 /** The override store that all gateways on one Redis share. It survives restarts, and announces changes. */
 import { StoreError } from '../../core/counting/store.ts';
+import { OVERRIDES_CHANNEL } from '../redis/channels.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { requireConnection, storeErrorFrom, withDeadline } from '../redis/failures.ts';
+import { readLuaScript } from '../redis/lua-script.ts';
 import {
   isRemoved,
   MAX_OVERRIDES,
   type OverrideStore,
   OverrideStoreFull,
   type StoredOverride,
-} from '../overrides/override-store.ts';
-import { OVERRIDES_CHANNEL } from './channels.ts';
-import type { RedisClient } from './client.ts';
-import { withDeadline } from './deadline.ts';
-import { requireConnection, storeErrorFrom } from './errors.ts';
-import { readLuaScript } from './lua-script.ts';
+} from './override-store.ts';
 
 export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
-/** As in lua/write-overrides.lua: no override is stored for longer. */
+/** No override is stored for longer, see lua/write-overrides.lua. */
 const LONGEST_MS = 32 * 86_400_000;
-/** What happens to a stored override about the same. */
+/** The script replaces or keeps what is stored under the same field. */
 const REPLACE = 0;
 const KEEP = 1;
 
@@ -93,9 +92,9 @@ export class RedisOverrideStore implements OverrideStore {
     return this.#inTime(this.#options.client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values));
   }
 
-  async #inTime<T>(answer: Promise<T>): Promise<T> {
+  async #inTime<T>(reply: Promise<T>): Promise<T> {
     try {
-      return await withDeadline(answer, this.#options.deadlineMs);
+      return await withDeadline(reply, this.#options.deadlineMs);
     } catch (cause) {
       throw storeErrorFrom(cause);
     }

@@ -44,7 +44,7 @@ interface BlobStart {
   readonly length: number;
 }
 
-/** A string of which a part has arrived. `bytes` has room for the line end after it. */
+/** A string of which a part has arrived. `bytes` includes the line end after it. */
 interface OpenBlob extends BlobStart {
   bytes: Buffer;
   filled: number;
@@ -58,7 +58,7 @@ export class ReplyDecoder {
   #rest: Buffer | undefined;
   #isPush = false;
   #isBroken = false;
-  /** Of the current reply. */
+  /** What the current reply has so far. */
   #bytes = 0;
   #elements = 0;
 

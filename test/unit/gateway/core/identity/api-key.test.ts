@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compileListedClients } from '../../../../../src/gateway/core/identity/listed-clients.ts';
+import { compileListedClients } from '../../../../../src/gateway/core/identity/api-key.ts';
 import { listedKeyPartition } from '../../../../../src/gateway/core/identity/partition.ts';
 
 const sha256 = '0'.repeat(64);

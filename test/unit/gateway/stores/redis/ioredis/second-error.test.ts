@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
-import { createRedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
+import { parseRedisUrl } from '../../../../../../src/gateway/config/settings/redis-url.ts';
+import { createRedisClient } from '../../../../../../src/gateway/stores/redis/client.ts';
 
 test('a second error of a connection, as Node reports over TLS, ends nothing', async () => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -1,23 +1,92 @@
-/**
- * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish
- * to these channels too, so the work and memory for queries and answers are bounded.
- */
+/** The other gateways on this Redis: how many there are, and what they reply to queries. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Allowance } from './allowance.ts';
-import { QUERIES_CHANNEL } from './channels.ts';
+import { StoreError } from '../../core/counting/store.ts';
+import type { GatewayRank } from '../local-share.ts';
+import { Allowance, QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
+import { readLuaScript } from './lua-script.ts';
+
+export const REPLICAS_SCRIPT = readLuaScript('replicas');
+const REPLICAS_KEY = 'hg:v1:replicas';
+
+export const HEARTBEAT_MS = 2_000;
+/** A gateway counts as alive for this time after a heartbeat: two may be lost. */
+const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
+/** After Redis was down, every gateway that has reconnected has sent a heartbeat within this time. */
+const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
+
+/** How many gateways have sent a heartbeat lately. Rejects with the error of Redis. */
+export async function countGateways(client: RedisClient): Promise<number> {
+  const [[seconds = 0], reports] = await Promise.all([client.time(), client.hgetall(REPLICAS_KEY)]);
+  const nowMs = Number(seconds) * 1_000;
+  const isAlive = (ms: string) => Math.abs(nowMs - Number(ms)) <= LIFETIME_MS;
+  return Object.values(reports).filter(isAlive).length;
+}
+
+interface ReplicasOptions {
+  readonly client: RedisClient;
+  /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
+  readonly assumed: GatewayRank;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+}
+
+/** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  readonly #name = randomUUID();
+  #names: readonly string[] = [this.#name];
+  #inTouchSinceMs: number;
+  #least: number;
+
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+    this.#least = options.assumed.count;
+    this.#inTouchSinceMs = options.now();
+  }
+
+  /** The last known place. While Redis is down, it does not change. */
+  get place(): GatewayRank {
+    if (this.#names.length < this.#least) {
+      return { count: this.#least, rank: this.#options.assumed.rank };
+    }
+    return { count: this.#names.length, rank: this.#names.indexOf(this.#name) };
+  }
+
+  /** Call after Redis was down: it may have lost gateways that have not reconnected yet. */
+  lostTouch(): void {
+    this.#inTouchSinceMs = this.#options.now();
+  }
+
+  /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
+  async beat(): Promise<void> {
+    const { client, now } = this.#options;
+    const reply = await client.eval(REPLICAS_SCRIPT, 1, REPLICAS_KEY, this.#name, LIFETIME_MS);
+    // A reply to another command must not change the shares of the limits.
+    if (!Array.isArray(reply) || reply[0] !== this.#name) {
+      throw new StoreError('malformed', 'Redis did not reply with the list of gateways');
+    }
+    const alive = reply.map(String);
+    const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
+    if (isSettled) this.#least = 1;
+    // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is too
+    // small admits no request too many.
+    const before = isSettled ? [] : this.#names;
+    this.#names = [...new Set([...before, ...alive, this.#name])].sort();
+  }
+}
 
 const WITHIN_MS = 500;
-/** More than operators and their dashboards need. */
+/** Operators and their dashboards need fewer. */
 const ANSWERS_PER_SECOND = 50;
-/** Of all answers to one query: their characters, and their number. */
+/** Bounds for all answers to one query. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const MOST_ANSWERS = 1_000;
-/** Characters of an id or a channel. */
+/** The characters of an id or a channel. */
 const LONGEST_NAME = 128;
 
-export interface PeerGatewaysOptions {
+interface PeerGatewaysOptions {
   readonly client: RedisClient;
   /** The number of the database. Redis has one set of channels for all of them. */
   readonly database: number;
@@ -52,6 +121,10 @@ interface AnswerMessage {
   readonly answer: unknown;
 }
 
+/**
+ * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish to
+ * these channels too, so the work and memory for queries and answers are bounded.
+ */
 export class PeerGateways {
   readonly #options: PeerGatewaysOptions;
   readonly #queries: string;
@@ -72,7 +145,7 @@ export class PeerGateways {
   }
 
   /** Never rejects: a gateway that cannot be reached is missing from the answers. */
-  async ask(query: unknown): Promise<QueryReplies> {
+  async queryAll(query: unknown): Promise<QueryReplies> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
     const answers = [await answer(query)];

@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MalformedMessage } from '../../../../../src/gateway/protobuf/reader.ts';
 import { readRateLimitConfig } from '../../../../../src/gateway/ratelimit/control-plane/rate-limit-config.ts';
-import { ruleFileOf } from '../../../../../src/gateway/ratelimit/control-plane/rule-file.ts';
 import { configBytes } from '../../../../support/control-plane.ts';
 import { field } from '../../../../support/grpc-frames.ts';
 
-const fileOf = (bytes: Buffer) => ruleFileOf(readRateLimitConfig(bytes));
+const fileOf = (bytes: Buffer) => readRateLimitConfig(bytes);
 const valueIn = (config: object) => fileOf(configBytes(config)).value;
 
 test('has everything that the message says', () => {
