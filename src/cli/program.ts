@@ -1,6 +1,6 @@
 /** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
-import { VERSION } from '../gateway/config/version.ts';
+import { VERSION } from '../gateway/config/shipped-files.ts';
 import { addHelp, nameOf } from './help.ts';
 import { complain, linesIn, say } from './output/output.ts';
 import { reportFailure } from './output/report-failure.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { VERSION } from '../../src/gateway/config/version.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
 import type { Output } from '../../src/gateway/operations/operation-table.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 /** The options of commands that read access logs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseDuration } from '../../gateway/config/rate.ts';
 import { type MappedField, readMapping } from './log-request.ts';
 import { type OpenLog, openLog } from './reading/open-log.ts';
 

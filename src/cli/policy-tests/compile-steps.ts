@@ -1,9 +1,8 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
 
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft, Place } from '../../gateway/config/diagnostic.ts';
+import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
 import type { Rule } from '../../gateway/config/rules.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { overrideMistakes } from './override-mistakes.ts';
 import type { Setting, Step } from './policy-test.ts';

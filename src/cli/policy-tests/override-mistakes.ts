@@ -1,8 +1,7 @@
 /** Finds what is wrong with the override of a step. */
 
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft } from '../../gateway/config/diagnostic.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import type { Setting } from './policy-test.ts';
 import type { WrittenOverride } from './step-schema.ts';

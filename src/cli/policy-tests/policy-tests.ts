@@ -1,6 +1,7 @@
 /** Runs policy tests: reads the test files, runs the selected tests in virtual time, and counts what they cover. */
+
+import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
 import { Coverage } from './coverage.ts';
 import type { PolicyTest, TestFile } from './policy-test.ts';
 import { readTestFile } from './read-test-file.ts';

@@ -3,7 +3,7 @@ import { Argument, Command } from 'commander';
 import {
   jsonSchemaOf,
   policyFileJsonSchema,
-} from '../../gateway/config/policy-file/json-schema.ts';
+} from '../../gateway/config/policy-file/policy-file-schema.ts';
 import { linesIn, say } from '../output/output.ts';
 
 type Kind = 'policies' | 'tests';

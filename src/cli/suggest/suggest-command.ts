@@ -1,8 +1,7 @@
 /** `headgate suggest`: proposes limits from access logs. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../gateway/config/duration.ts';
-import { parseSlidingRate } from '../../gateway/config/policy-file/rate.ts';
+import { parseDuration, parseSlidingRate } from '../../gateway/config/rate.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { withLog } from '../evidence/log-options.ts';

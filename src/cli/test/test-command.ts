@@ -1,8 +1,8 @@
 /** `headgate test`: runs the tests of policy files in virtual time. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { FileError } from '../../gateway/config/file-error.ts';
+import { FileError } from '../../gateway/config/config-error.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { linesOf } from '../output/diagnostics-text.ts';
+import { linesOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, linesIn, say } from '../output/output.ts';
 import { coveredPercent } from '../policy-tests/coverage.ts';

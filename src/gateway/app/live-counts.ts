@@ -1,6 +1,6 @@
 /** Reads from Redis what gateways decide by, without being one of them. Nothing is counted. */
 import type { Environment } from '../config/settings/environment.ts';
-import type { RedisTarget } from '../config/settings/redis-target.ts';
+import type { RedisTarget } from '../config/settings/redis-url.ts';
 import { dryRun } from '../core/counting/dry-run.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { ExplainContext } from '../operations/explain.ts';

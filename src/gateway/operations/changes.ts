@@ -1,5 +1,5 @@
 /** Makes changes, each with a line of the audit log, also if Redis did not confirm it and it may hold all the same. */
-import { parseDuration } from '../config/duration.ts';
+import { parseDuration } from '../config/rate.ts';
 import { StoreError, type StoreErrorReason } from '../core/counting/store.ts';
 import { DAY_MS } from '../core/identity/salts.ts';
 import type { Override, Terms } from '../stores/overrides/override.ts';

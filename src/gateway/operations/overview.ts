@@ -1,5 +1,5 @@
 /** Gathers what all gateways did in the last 15 minutes, and how they are. */
-import { VERSION } from '../config/version.ts';
+import { VERSION } from '../config/shipped-files.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
 import { type GatewayReport, policiesWithoutStore, reportsOfAll } from './gateway-report.ts';

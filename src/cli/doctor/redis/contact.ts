@@ -1,6 +1,6 @@
 /** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
-import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { createRedisClient, untilReady } from '../../../gateway/stores/redis/client.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import {
   ALGORITHMS,
   type Descriptor,

@@ -1,6 +1,6 @@
 /** A replay from the opened log to its report. */
 import { availableParallelism } from 'node:os';
-import { allLimits } from '../../../gateway/config/policy-file/limit-schema.ts';
+import { allLimits } from '../../../gateway/config/policy-file/valid-file.ts';
 import { hostPoliciesOf, policySetOf } from '../policies.ts';
 import type { OpenLog } from '../reading/open-log.ts';
 import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';

@@ -1,5 +1,6 @@
 /** Carries over the annotations by which ingress-nginx limits requests. It makes limit_req lines of NGINX from them. */
-import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
+
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { lineText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';

@@ -1,6 +1,6 @@
 /** Headers by which a policy file can count. */
 import { identitySchema } from '../../../gateway/config/policy-file/identity-schema.ts';
-import { parsePartition } from '../../../gateway/config/policy-file/partition-name.ts';
+import { parsePartition } from '../../../gateway/config/policy-file/limit-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
 
 /** Proxies write the client's address into these. headgate counts them as the address. */

@@ -1,6 +1,6 @@
 /** Makes hosts and paths of a policy file out of those of other configurations. */
 
-import { checkHostTemplate } from '../../../gateway/config/policy-file/host-template.ts';
+import { checkHostTemplate } from '../../../gateway/config/policy-file/match.ts';
 import { checkPathTemplate, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
 

@@ -1,5 +1,5 @@
 /** Puts imported policies right for a policy file: unique names, no ties, no repeated limits, numbers within bounds. */
-import { checkMethodName } from '../../../gateway/config/policy-file/method-name.ts';
+import { checkMethodName } from '../../../gateway/config/policy-file/match.ts';
 import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
 import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';

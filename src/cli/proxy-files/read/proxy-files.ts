@@ -2,10 +2,10 @@
 import { dirname, posix, resolve } from 'node:path';
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { filesMatching, fitsPath, isPattern } from '../../../gateway/config/file-pattern.ts';
 import { displayName, isElsewhere, readText } from '../../../gateway/config/text-file.ts';
 import { type FilePlace, lineText } from '../file-place.ts';
 import { found } from './catalog.ts';
+import { filesMatching, fitsPath, isPattern } from './file-pattern.ts';
 
 export interface ProxyText {
   /** The name that is shown to people. */

@@ -1,6 +1,6 @@
 /** Counting in Redis with everything that keeps a slow or broken Redis from delaying requests. */
 import type { Environment } from '../../config/settings/environment.ts';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { type QuotaReader, type QuotaStore, StoreError } from '../../core/counting/store.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
 import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';

@@ -1,6 +1,6 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
 import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';

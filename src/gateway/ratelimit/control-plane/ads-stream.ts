@@ -10,10 +10,11 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
-  type ControlPlaneTls,
   LARGEST_MESSAGE_BYTES,
-} from '../../config/settings/control-plane-settings.ts';
-import { type Target, targetText } from '../../config/settings/target.ts';
+  type Target,
+  targetText,
+} from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import { printable } from '../../core/printable.ts';
 import { FrameReader, framed } from '../../protobuf/frames.ts';
 import { openConnection } from './connection.ts';

@@ -1,8 +1,8 @@
 /** A TCP connection to the control plane, with or without TLS. */
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ControlPlaneTls } from '../../config/settings/control-plane-settings.ts';
-import type { Target } from '../../config/settings/target.ts';
+import type { Target } from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 
 /** Finds dead peers. HTTP/2 pings must be minutes apart (see `StreamBounds`). */

@@ -3,8 +3,8 @@
  * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
  */
 import { existsSync } from 'node:fs';
-import type { ControlPlaneTls } from '../../config/settings/control-plane-settings.ts';
-import type { Target } from '../../config/settings/target.ts';
+import type { Target } from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
 import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';

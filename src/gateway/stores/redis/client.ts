@@ -1,6 +1,6 @@
 /** Creates the connection to Redis, configured so that no request waits for it and no command runs twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { storeErrorFrom, withDeadline } from './failures.ts';
 import { isOutOfStep, isUnknownDatabase } from './ioredis/error-texts.ts';

@@ -7,7 +7,7 @@
  * the previous name of a client comes before its current one: it has all counts and denies first.
  */
 import calculateSlot from 'cluster-key-slot';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import {
   changesCount,
   type Descriptor,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { coveredPercent } from '../../../../src/cli/policy-tests/coverage.ts';
 import { testFileSchema } from '../../../../src/cli/policy-tests/test-file-schema.ts';
-import { jsonSchemaOf } from '../../../../src/gateway/config/policy-file/json-schema.ts';
+import { jsonSchemaOf } from '../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { mistakesIn, runFiles, testFile } from '../../../support/policy-tests.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);

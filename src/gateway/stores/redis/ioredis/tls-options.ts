@@ -1,7 +1,7 @@
 /** The files of TLS connections to Redis. */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import type { RedisTarget } from '../../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../config/settings/redis-url.ts';
 import { readText } from '../../../config/text-file.ts';
 
 /** ioredis reads the values for each connection, so files that are replaced apply to the next one. Throws a FileError. */
