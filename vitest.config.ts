@@ -1,4 +1,7 @@
-/** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` needs Redis to answer within a deadline. */
+/**
+ * Four kinds of tests: `unit` starts nothing, `system` starts Redis and proxies, `platform` runs headgate as packages and
+ * platforms do, and `scenarios` puts gateways under load while Redis must answer within a deadline.
+ */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { RunReporter } from './test/support/run-report.ts';
@@ -43,6 +46,13 @@ const REAL_PROGRAMS = {
   hookTimeout: 120_000,
 };
 
+const SIDE_BY_SIDE = {
+  // They wait as much as they work.
+  maxWorkers: 4,
+  maxConcurrency: 10,
+  sequence: { groupOrder: 1 },
+};
+
 export default defineConfig({
   test: {
     reporters: ['default', new RunReporter()],
@@ -69,14 +79,19 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
+          include: ['test/{contract,integration,e2e}/**/*.test.ts'],
+          ...REAL_PROGRAMS,
+          ...SIDE_BY_SIDE,
+        },
+      },
+      {
+        test: {
+          name: 'platform',
+          include: ['test/platform/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
+          ...SIDE_BY_SIDE,
           globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/support/rights.ts'],
-          // They wait as much as they work.
-          maxWorkers: 3,
-          maxConcurrency: 10,
-          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { ENVOYS, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
 
 const POLICIES = `version: 1
@@ -99,7 +99,7 @@ function order(client: Client): Promise<string | ServiceError> {
   });
 }
 
-const CASES = (['envoy', 'envoy-oldest'] as const).flatMap((program) =>
+const CASES = ENVOYS.flatMap((program) =>
   (['envoy', 'envoy-grpc'] as const).map((mode) => ({ program, mode })),
 );
 

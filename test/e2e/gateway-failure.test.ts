@@ -11,20 +11,21 @@ import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
+import { isNeeded } from '../support/programs.ts';
 import { type RunningProxy, startCaddy } from '../support/proxies.ts';
 import { COMPLETE_PROXIES, isHere, type ProxyStart } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
-const PROXIES: readonly ProxyStart[] = [
+const PROXIES = [
   ...COMPLETE_PROXIES,
   {
     name: 'caddy-newest',
     program: 'caddy-newest',
     start: (behind) => startCaddy(behind, 'caddy-newest'),
-  },
-];
+  } satisfies ProxyStart,
+].filter(({ program }) => program === undefined || isNeeded(program));
 
 /** One spelling of each kind: while the gateway hangs, the proxy waits for every request. */
 const ODD_LOGINS = [

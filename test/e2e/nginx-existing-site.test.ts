@@ -16,7 +16,7 @@ import {
   type WrittenSite,
   writeNginxSite,
 } from '../support/nginx-site.ts';
-import { findProgram } from '../support/provision.ts';
+import { findProgram } from '../support/programs.ts';
 import { validFile } from '../support/proxy-config.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 

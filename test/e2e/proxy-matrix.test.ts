@@ -28,7 +28,8 @@ const seen: Row<typeof COLUMNS>[] = [];
 
 describe.each(PROXY_ROWS)('$proxy', (row) => {
   const { proxy, program, tested, start, isGrpc = false } = row;
-  const said = documented[PROXY_ROWS.indexOf(row)];
+  const versions = PROXY_ROWS.filter((each) => each.proxy === proxy);
+  const said = documented.filter((each) => each.proxy === proxy)[versions.indexOf(row)];
 
   test.skipIf(!isHere(row, programs))(`${program ?? 'replayed'}: ${tested}`, async () => {
     const version = row.version ?? (program === undefined ? '–' : versionOf(program));

@@ -9,6 +9,7 @@ import { type CaddyProgram, type CaddySite, startCaddySite } from '../support/ca
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
+import { CADDIES } from '../support/proxies.ts';
 import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
 import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
 import { startVariedApplication } from '../support/varied-application.ts';
@@ -185,7 +186,7 @@ function guardedSite(
   return start({ program, headgate, caddyfile, hasShippedTimeouts });
 }
 
-describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
+describe.each(CADDIES)('%s', (program) => {
   const isHere = inject('programs')[program] !== undefined;
   let plain: ComparedSite;
   beforeAll(async () => {

@@ -7,6 +7,7 @@ import { type EnvoyMode, type EnvoyProgram, startEnvoySite } from '../support/en
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
+import { ENVOYS } from '../support/proxies.ts';
 import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
 import { siteRequest, siteRequests } from '../support/site-requests.ts';
 import { startVariedApplication } from '../support/varied-application.ts';
@@ -103,7 +104,7 @@ async function start({ program, manager, mode, port }: Start): Promise<ComparedS
   return { url: stack.use(await startEnvoySite(site)).url, application };
 }
 
-describe.each(['envoy', 'envoy-oldest'] as const)('%s', (program) => {
+describe.each(ENVOYS)('%s', (program) => {
   const testWith = test.skipIf(!(program in inject('programs')));
 
   describe.each(Object.keys(SITES) as (keyof typeof SITES)[])('a site %s', (name) => {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { freePort } from './ports.ts';
-import { NGINX_LUA } from './provision.ts';
+import { NGINX_LUA } from './programs.ts';
 import { type Behind, changed, type RunningProxy, runProxy } from './proxies.ts';
 
 const REPLAY = fileURLToPath(new URL('./apisix/', import.meta.url));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type KubernetesObject, objectsIn } from './kubernetes.ts';
-import { findProgram } from './provision.ts';
+import { findProgram } from './programs.ts';
 
 export const CHART = fileURLToPath(new URL('../../deploy/helm/headgate', import.meta.url));
 /** The newest Kubernetes whose schemas the tests have, and the oldest that Chart.yaml admits. */

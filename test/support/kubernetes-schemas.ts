@@ -14,7 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { customSchemas, type Schema } from './custom-resources.ts';
-import { findProgram } from './provision.ts';
+import { findProgram } from './programs.ts';
 
 const WHEEL = 'kubernetes-validate==1.37.0';
 const SOURCE = readFileSync(new URL('custom-resources.ts', import.meta.url), 'utf8');

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { findProgram } from './provision.ts';
+import { findProgram } from './programs.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 

@@ -7,7 +7,7 @@ import { waitUntil } from './eventually.ts';
 import { call } from './http.ts';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
-import { findProgram } from './provision.ts';
+import { findProgram } from './programs.ts';
 import { changed } from './proxies.ts';
 
 export interface Prometheus extends AsyncDisposable {

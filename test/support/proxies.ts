@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
-import { findProgram, type ProgramName } from './provision.ts';
+import { findProgram, type ProgramName } from './programs.ts';
+import { isShort } from './short-form.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 
@@ -61,7 +62,10 @@ export async function startNginx(behind: Behind): Promise<RunningProgram> {
   return runProxy('nginx', args, port, folder);
 }
 
-type Envoy = 'envoy' | 'envoy-oldest';
+/** The versions that this run tests. */
+export const ENVOYS = isShort ? (['envoy'] as const) : (['envoy-oldest', 'envoy'] as const);
+export const CADDIES = isShort ? (['caddy'] as const) : (['caddy', 'caddy-newest'] as const);
+export type Envoy = 'envoy' | 'envoy-oldest';
 
 export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProgram> {
   return runEnvoy(program, 'envoy/envoy.yaml', behind, {
@@ -117,7 +121,7 @@ export function envoyArguments(file: string): string[] {
   return ['-c', file, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
 }
 
-type Caddy = 'caddy' | 'caddy-newest';
+export type Caddy = 'caddy' | 'caddy-newest';
 
 export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));

@@ -1,8 +1,10 @@
 /** The rows of the table in docs/proxies.md: each proxy, and how the tests run it. */
 import { fileURLToPath } from 'node:url';
-import type { ProgramName } from './provision.ts';
+import type { ProgramName } from './programs.ts';
 import {
   type Behind,
+  CADDIES,
+  ENVOYS,
   type RunningProxy,
   startCaddy,
   startEnvoy,
@@ -36,7 +38,7 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
     tested: 'its file, with cloudflare.conf',
     start: (behind) => startNginx({ ...behind, changes: BEHIND_CLOUDFLARE }),
   },
-  ...(['envoy-oldest', 'envoy'] as const).flatMap((program): ProxyRow[] => [
+  ...ENVOYS.flatMap((program): ProxyRow[] => [
     {
       proxy: 'Envoy, HTTP',
       program,
@@ -51,7 +53,7 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
       isGrpc: true,
     },
   ]),
-  ...(['caddy', 'caddy-newest'] as const).map((program): ProxyRow => {
+  ...CADDIES.map((program): ProxyRow => {
     const start = (behind: Behind) => startCaddy(behind, program);
     return { proxy: 'Caddy', program, tested: 'its file', start };
   }),

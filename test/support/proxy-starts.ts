@@ -2,7 +2,7 @@
 import { startApisix } from './apisix.ts';
 import { startHaproxy } from './haproxy.ts';
 import { startIngressNginx } from './ingress-nginx.ts';
-import type { ProgramName, Programs } from './provision.ts';
+import type { ProgramName, Programs } from './programs.ts';
 import {
   type Behind,
   type RunningProxy,

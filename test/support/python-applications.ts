@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
-import { findProgram } from './provision.ts';
+import { findProgram } from './programs.ts';
 
 export type PythonServer = 'hypercorn' | 'gunicorn' | 'wsgiref';
 

@@ -8,6 +8,7 @@ import { type Counts, countsOf, type FileResult, type RunReport } from './run-re
 const ONE_TRY = {
   paths: [
     'test/contract/',
+    'test/platform/redis-versions.test.ts',
     'test/scenarios/exactness/',
     'test/scenarios/flood/',
     'test/scenarios/same-answers/',

@@ -33,7 +33,7 @@ interface Differences {
   readonly ignored?: readonly string[];
 }
 
-/** `plain` has no headgate. Sends each request to both sites, one after the other. */
+/** `plain` has no headgate. Sends each request to both sites. */
 export async function compareSites(
   plain: ComparedSite,
   guarded: ComparedSite,
@@ -42,8 +42,10 @@ export async function compareSites(
 ): Promise<SiteDifference[]> {
   const differences: SiteDifference[] = [];
   for (const request of requests) {
-    const without = await visitSite(plain, request, ignored);
-    const visit = await visitSite(guarded, request, ignored);
+    const [without, visit] = await Promise.all([
+      visitSite(plain, request, ignored),
+      visitSite(guarded, request, ignored),
+    ]);
     if (JSON.stringify(without) !== JSON.stringify(visit))
       differences.push({ request: request.name, without, with: visit });
   }

@@ -1,6 +1,6 @@
 /** The rows of docs/versions.md: what the tests run, and which tests. */
 import { versionOf } from './program-version.ts';
-import { isPinned, NODE_VERSIONS, type ProgramName } from './provision.ts';
+import { isPinned, NODE_VERSIONS, type ProgramName } from './programs.ts';
 import { PROXY_ROWS } from './proxy-rows.ts';
 
 interface Tested {

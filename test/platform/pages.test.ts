@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import { type PageOptions, prints, runPage } from '../support/page.ts';
-import type { ProgramName } from '../support/provision.ts';
+import type { ProgramName } from '../support/programs.ts';
 import { canSeal } from '../support/sealed-network.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { KUBERNETES_VERSIONS } from '../support/helm.ts';
 import { invalidObjects, provideSchemas } from '../support/kubernetes-schemas.ts';
-import { findProgram } from '../support/provision.ts';
+import { findProgram } from '../support/programs.ts';
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url));
 const [NEWEST] = KUBERNETES_VERSIONS;

@@ -16,7 +16,7 @@ import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { userEnvironment } from '../support/package.ts';
-import type { ProgramName } from '../support/provision.ts';
+import type { ProgramName } from '../support/programs.ts';
 import { patient } from '../support/proxies.ts';
 import {
   AWAIT_GATEWAY,

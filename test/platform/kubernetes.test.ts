@@ -35,7 +35,7 @@ import {
 } from '../support/kubernetes.ts';
 import { policyFileContext } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
-import { findProgram } from '../support/provision.ts';
+import { findProgram } from '../support/programs.ts';
 import { runProxy } from '../support/proxies.ts';
 import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
 import { startUpstream } from '../support/upstream.ts';

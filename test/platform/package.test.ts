@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call, statuses } from '../support/http.ts';
 import { type InstalledPackage, installPackage, run, userEnvironment } from '../support/package.ts';
 import { startProcess } from '../support/process.ts';
-import { NODE_VERSIONS } from '../support/provision.ts';
+import { NODE_VERSIONS } from '../support/programs.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 
 const NEEDED = [

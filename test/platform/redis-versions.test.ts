@@ -1,13 +1,13 @@
 /** The oldest Redis that headgate supports, and the newest Redis and Valkey: they count alike, by the shipped account. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
+import { describeQuotaStore } from '../contract/quota-store.contract.ts';
 import { expectSameAnswers, TRAFFICS } from '../scenarios/same-answers/run.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
-import { describeQuotaStore } from './quota-store.contract.ts';
 
 /** Of all properties together. */
 const TURNS = 2_000;
