@@ -218,7 +218,7 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
       for (let afterMs = -30_000; afterMs <= 60_000; afterMs += 5_000) {
         clock.nowMs = MIDNIGHT_MS + afterMs;
         limiting.clock.nowMs = clock.nowMs;
-        if (!(await limiting.answer(callOf('d', ['ip=203.0.113.7']))).isOver)
+        if (!(await limiting.answer(callOf('d', ['ip=203.0.113.7']))).isOverLimit)
           admitted.push(afterMs);
       }
       expect(admitted).toEqual([-30_000, -25_000, 30_000, 35_000]);

@@ -54,8 +54,8 @@ export async function expectNoRefill(
           { key: old, quota, cost },
           { ...now, previousKey: old },
         ];
-        const isOver = clock.nowMs >= renamedMs + lookbackMs;
-        const names = i < before ? both.slice(0, 1) : isOver ? [now] : both;
+        const isOverLimit = clock.nowMs >= renamedMs + lookbackMs;
+        const names = i < before ? both.slice(0, 1) : isOverLimit ? [now] : both;
         const found = await store.take(names);
         const expected = await store.take([{ key: one, quota, cost }]);
         expect(strictest(found)).toEqual(strictest(expected));

@@ -7,6 +7,7 @@ import { type Span, startCollector } from '../support/collector.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
+import { connectRateLimit, descriptor } from '../support/rate-limits.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -86,6 +87,44 @@ describe('with a collector', () => {
     expect(takes.map(({ attributes }) => attributes['headgate.admitted'])).toEqual([true, false]);
     for (const secret of [...Object.values(CLIENT), '/login'])
       expect(collector.received()).not.toContain(secret);
+  });
+
+  test('a sampled call of the rate limit service has them too, and its denial the trace id', async () => {
+    await using collector = await startCollector();
+    const rules =
+      'domain: d\ndescriptors: [{ key: u, rate_limit: { unit: day, requests_per_unit: 1 } }]';
+    writeFileSync(join(folder, 'rules.yaml'), rules);
+    await using gateway = await startGatewayProcess({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_GRPC_PORT: '0',
+      HEADGATE_RATELIMIT_CONFIG: join(folder, 'rules.yaml'),
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+    using client = connectRateLimit(gateway.grpcPort);
+    const limited = { domain: 'd', descriptors: [descriptor({ u: 'somebody' })] };
+    const sent = [
+      await client.ask(limited, SAMPLED),
+      await client.ask(limited, SAMPLED),
+      await client.ask(limited, UNSAMPLED),
+    ];
+    expect(sent.map(({ message }) => message?.overall_code)).toEqual([
+      'OK',
+      'OVER_LIMIT',
+      'OVER_LIMIT',
+    ]);
+    await gateway.printed(new RegExp(`"trace_id":"${TRACE}"`));
+    expect(await gateway.stop()).toBe(0);
+    const [allow, deny, ...others] = named(collector.spans, 'headgate.check');
+    expect(others).toEqual([]);
+    expect(allow).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
+    expect(deny?.attributes).toMatchObject({
+      'headgate.policy': 'd.u',
+      'headgate.reason': 'over_limit',
+      'headgate.decision_id': expect.any(String),
+    });
+    const takes = named(collector.spans, 'headgate.take');
+    expect(takes.map(({ parentSpanId }) => parentSpanId)).toEqual([allow?.spanId, deny?.spanId]);
+    expect(collector.received()).not.toContain('somebody');
   });
 
   test('OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME and OTEL_SDK_DISABLED apply', async () => {

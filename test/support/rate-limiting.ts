@@ -55,9 +55,9 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     passesBeforeLimits: false,
     terms: { ...TERMS, ...options },
     events: {
-      name({ client, decision }) {
-        if (client !== undefined) denied.push(client);
-        return decision;
+      newId(_decision, { address }) {
+        denied.push(address.daily);
+        return 'id';
       },
       counted: (limit, outcome, hits) => counted.push(`${limit} ${outcome} ${hits}`),
       wouldDeny: () => denials++,
@@ -73,7 +73,7 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     denied,
     load,
     wouldDeny: () => denials,
-    answer: async (call) => (await limiting.answer(call)).answer,
+    answer: async (call) => (await limiting.answer(call, {})).answer,
   };
 }
 

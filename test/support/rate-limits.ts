@@ -35,8 +35,14 @@ export const readResponse = (bytes: Buffer): RateLimitResponse =>
 
 export interface RateLimitClient extends Disposable {
   /** `request`: a RateLimitRequest. */
-  ask(request: object): Promise<Reply<RateLimitResponse>>;
-  send(bytes: Buffer): Promise<Reply<RateLimitResponse>>;
+  ask(
+    request: object,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Reply<RateLimitResponse>>;
+  send(
+    bytes: Buffer,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Reply<RateLimitResponse>>;
 }
 
 const PATIENCE_MS = 30_000;
@@ -50,9 +56,11 @@ export function connectRateLimit(
     'grpc.enable_retries': 0,
     'grpc.ssl_target_name_override': 'localhost',
   });
-  const send = (bytes: Buffer) =>
+  const send = (bytes: Buffer, headers: Readonly<Record<string, string>> = {}) =>
     new Promise<Reply<RateLimitResponse>>((resolve) => {
       const deadline = Date.now() + PATIENCE_MS;
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
       const onReply = (error: ServiceError | null, message?: RateLimitResponse) =>
         resolve({ code: error?.code ?? 0, details: error?.details ?? '', message });
       client.makeUnaryRequest(
@@ -60,14 +68,14 @@ export function connectRateLimit(
         (it: Buffer) => it,
         readResponse,
         bytes,
-        new Metadata(),
+        metadata,
         { deadline },
         onReply,
       );
     });
   return {
     send,
-    ask: (request) => send(requestBytes(request)),
+    ask: (request, headers) => send(requestBytes(request), headers),
     [Symbol.dispose]: () => client.close(),
   };
 }

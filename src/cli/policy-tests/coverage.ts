@@ -61,7 +61,7 @@ export class Coverage {
 
   /** One take: of all enforced policies of a request, or of one in shadow mode. */
   record(descriptors: readonly LimitDescriptor[], result: TakeResult, modes: PolicyModes): void {
-    const { binding } = decide(descriptors, result, 'enforced');
+    const { binding } = decide([{ descriptors: descriptors, result: result, mode: 'enforced' }]);
     // At midnight a limit counts twice, under two pseudonyms.
     for (const limit of new Set(descriptors.map(({ source }) => source))) {
       const row = this.#byLimit.get(limit);

@@ -1,12 +1,13 @@
-/** Puts together what happens to a check: the decision, its telemetry, and the memory of denials. */
+/** Puts together what happens to a check: its decision, its spans, and what they report. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import { type Check, type CheckEvents, type CheckOptions, createCheck } from '../core/check.ts';
 import type { HeaderWatch } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
 import type { Denials } from '../denials/denials.ts';
-import type { Arrivals } from '../server/arrivals.ts';
 import { createCheckHandler, type HandleCheck } from '../server/check-handler.ts';
+import type { Handle } from '../server/handler.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { inSpan } from '../telemetry/tracing/in-span.ts';
 import type { Tracing } from '../telemetry/tracing/tracing.ts';
 import type { SharedState } from './shared-state.ts';
 
@@ -17,39 +18,46 @@ export interface CheckPipelineOptions {
   readonly headerWatch: HeaderWatch;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'proxies'>;
   readonly tracing: Tracing;
-  readonly arrivals: Arrivals;
+  readonly handle: Handle;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck {
-  const { policies, denials, headerWatch, telemetry, arrivals, now } = options;
-  const { decisions, proxies } = telemetry;
+  const { policies, headerWatch, telemetry, handle, now } = options;
   return createCheckHandler({
+    handle,
     check: countOnce(checkFor(options)),
     policies,
     now,
-    onDecided(decision, dialect, durationMs) {
-      decisions.decided(decision, dialect, durationMs);
-      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
-    },
-    onMisconfigured: proxies.misconfigured,
+    onMisconfigured: telemetry.proxies.misconfigured,
     onParsed: (dialect, request, set) => headerWatch.see(dialect, request, set),
-    onFault: decisions.checkFailed,
-    arrivals,
   });
 }
 
+/** A sampled check is made for its span; all others share one. */
 function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions): Check {
   const { backend, local, salts, overrides } = shared;
-  const options: Omit<CheckOptions, 'store'> = {
+  const options: CheckOptions = {
+    store: backend.store,
     local,
     salts,
     overrides,
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
     events: checkEvents(telemetry, denials),
   };
-  return tracing.check((store) => createCheck({ ...options, store }), backend.store);
+  const check = createCheck(options);
+  const { startSpan } = tracing;
+  if (startSpan === undefined) return check;
+  return (request, set, nowMs) => {
+    const span = startSpan(request.headers);
+    if (span === undefined) return check(request, set, nowMs);
+    return inSpan(
+      span,
+      () => createCheck({ ...options, span })(request, set, nowMs),
+      (decision) => decision,
+    );
+  };
 }
 
 function checkEvents(

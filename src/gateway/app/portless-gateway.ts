@@ -9,6 +9,7 @@ import { Denials } from '../denials/denials.ts';
 import { createOperate, type Operate } from '../operations/operations.ts';
 import { answerQuery } from '../operations/queries.ts';
 import { Arrivals } from '../server/arrivals.ts';
+import { createHandler } from '../server/handler.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openTracing } from '../telemetry/tracing/tracing.ts';
@@ -74,15 +75,23 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     answerQuery: (query) => answerQuery(operated, query),
     onReset: (keys) => denials.reset(keys),
   });
-  const arrivals = new Arrivals(telemetry.decisions.requestAbandoned);
-  const answering = { ...options, shared, denials, arrivals };
-  const rateLimits = await openRateLimitsIn(environment, answering);
-  const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  const { decisions } = telemetry;
   const tracing = resources.add(
     await openTracing(environment.tracing, telemetry.tracing),
     (opened) => opened.close(),
   );
-  const handleCheck = createCheckPipeline({ ...answering, headerWatch, tracing });
+  const handle = createHandler({
+    arrivals: new Arrivals(decisions.requestAbandoned),
+    onDecided(decision, dialect, durationMs) {
+      decisions.decided(decision, dialect, durationMs);
+      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
+    },
+    onFault: decisions.checkFailed,
+  });
+  const answering = { ...options, shared, denials, tracing, handle };
+  const rateLimits = await openRateLimitsIn(environment, answering);
+  const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  const handleCheck = createCheckPipeline({ ...answering, headerWatch });
   const servers = createProxyServers({
     ...{ environment, handleCheck, rateLimits },
     telemetry: telemetry.proxies,

@@ -1,6 +1,7 @@
 /** Decides a request: identifies the client, finds the policies that apply, and takes from their limits. */
 import type { RequestContext } from './check-context.ts';
 import type { CheckRequest } from './check-request.ts';
+import type { CheckSpan } from './check-span.ts';
 import { createCounting } from './counting/counting.ts';
 import {
   AMBIGUOUS_IDENTITY,
@@ -11,6 +12,7 @@ import {
   MALFORMED_PATH,
 } from './counting/decision.ts';
 import type { LocalLimiter } from './counting/local-limiter.ts';
+import { createPolicyCounting } from './counting/policy-counting.ts';
 import type { QuotaStore } from './counting/store.ts';
 import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
@@ -28,6 +30,8 @@ export interface CheckOptions {
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;
   readonly events: CheckEvents;
+  /** For a check that is sampled; such a check is made for it alone. */
+  readonly span?: CheckSpan | undefined;
   /** Observes every check in detail. Gateways have none, so ordinary requests build no trace events. */
   readonly trace?: Trace | undefined;
 }
@@ -69,7 +73,8 @@ export function createCheck(options: CheckOptions): Check {
   const { salts, overrides, events, trace } = options;
   const name = createDenialNaming(options.newId);
   const nameShadow = createDenialNaming(options.newId, true);
-  const count = createCounting({ ...options, name, nameShadow });
+  const count = createCounting(options);
+  const countPolicies = createPolicyCounting({ ...options, count, name, nameShadow });
 
   return (request, set, nowMs) => {
     const { current } = overrides;
@@ -86,7 +91,7 @@ export function createCheck(options: CheckOptions): Check {
     if (applied.length === 0) return name(MALFORMED_PATH, client, headers);
     if (applied[0] === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
-    return count(client, applied, context);
+    return countPolicies(client, applied, context);
   };
 }
 

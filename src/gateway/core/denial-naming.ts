@@ -17,11 +17,24 @@ export type NameDenial = (
 export function createDenialNaming(newId: NewDenialId, isShadow = false): NameDenial {
   return (decision, client, headers) => {
     if (decision.verdict === 'allow') return decision;
-    const denied = deniedClient(client);
-    const id = newId(decision, denied, isShadow);
-    const traceId = readTraceContext(headers)?.traceId;
-    return { ...decision, denial: { id, traceId, ...denied } };
+    return withDenial(decision, deniedClient(client), { newId, isShadow, headers });
   };
+}
+
+export interface Naming {
+  readonly newId: NewDenialId;
+  readonly isShadow: boolean;
+  /** They may hold a trace context: the denial is found by its trace id, too. */
+  readonly headers: HeaderFields;
+}
+
+export function withDenial(
+  decision: Decision,
+  denied: Denied,
+  { newId, isShadow, headers }: Naming,
+): Decision {
+  const id = newId(decision, denied, isShadow);
+  return { ...decision, denial: { id, traceId: readTraceContext(headers)?.traceId, ...denied } };
 }
 
 function deniedClient({ partition, kind, address, apiKey, accessBy }: ClientIdentity): Denied {

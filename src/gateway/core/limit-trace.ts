@@ -1,6 +1,6 @@
 /** Traces what each limit of a request counts, and how much of it remains. */
+import type { Counted } from './counting/decision.ts';
 import type { LimitDescriptor } from './counting/descriptor.ts';
-import type { TakeResult } from './counting/store.ts';
 import type { Trace } from './trace.ts';
 
 export function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
@@ -10,18 +10,14 @@ export function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trac
   }
 }
 
-export function traceQuotas(
-  descriptors: readonly LimitDescriptor[],
-  { admitted, states }: TakeResult,
-  trace: Trace,
-): void {
+export function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
   for (const [i, { source, cost }] of descriptors.entries()) {
     trace({
       type: 'quota',
       label: source.label,
       cost,
-      isAdmitted: admitted,
-      state: states[i],
+      isAdmitted: result?.admitted === true,
+      state: result?.states[i],
     });
   }
 }

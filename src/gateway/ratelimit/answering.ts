@@ -1,6 +1,8 @@
 /** Turns what a call counted into its answer, and into the decision that operators see. */
 import type { HeaderNames } from '../config/settings/rate-limit-settings.ts';
+import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
+import { type Naming, withDenial } from '../core/denial-naming.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { contentType, denialBody } from '../dialects/shared/body.ts';
 import { retryAfterSeconds } from '../dialects/shared/quota-headers.ts';
@@ -10,9 +12,9 @@ import {
   type RateLimitCall,
   UNLIMITED,
 } from './call.ts';
-import type { CountedShare } from './counting/counted-share.ts';
-import type { Planned } from './counting/plan.ts';
-import { decisionOf } from './decision-of.ts';
+import type { CountedGroup, CountedShare } from './counting/count.ts';
+import type { Planned, Share } from './counting/plan.ts';
+import { blockedBy, decisionOf, deniedBy } from './decision-of.ts';
 import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';
 import { metadataOf } from './metadata.ts';
 import { isNear, statusOf } from './status.ts';
@@ -29,47 +31,98 @@ export interface AnswerTerms {
   readonly style: AnswerStyle;
 }
 
-export type Conclude = (
-  call: RateLimitCall,
-  planned: Planned,
-  counted: readonly CountedShare[],
-) => AnsweredCall;
+/** What a call has counted. */
+export interface CountedCall {
+  readonly call: RateLimitCall;
+  /** Of the caller; they may hold a trace context. */
+  readonly headers: HeaderFields;
+  readonly planned: Planned;
+  readonly groups: readonly CountedGroup[];
+}
 
-const NO_LIMIT: DescriptorStatus = { isOver: false, limit: undefined, remaining: 0, resetAfter: 0 };
+const NO_LIMIT: DescriptorStatus = {
+  isOverLimit: false,
+  limit: undefined,
+  remaining: 0,
+  resetAfter: 0,
+};
 const WITHOUT_LIMIT: DescriptorStatus = { ...NO_LIMIT, remaining: UNLIMITED };
 
-export function createAnswering(terms: AnswerTerms, events: AnswerEvents): Conclude {
-  return (call, { unlimited, hasOpenQuota }, counted) => {
+export function createAnswering(
+  terms: AnswerTerms,
+  events: AnswerEvents,
+): (counted: CountedCall) => AnsweredCall {
+  const named = (decision: Decision, shares: readonly Share[], naming: Omit<Naming, 'newId'>) => {
+    const denied = deniedBy(decision, shares);
+    return denied === undefined
+      ? decision
+      : withDenial(decision, denied, { ...naming, newId: events.newId });
+  };
+
+  /** Hits of each limit, and denials by limits in shadow mode. */
+  function report({ groups, headers }: CountedCall): void {
+    for (const group of groups) {
+      for (const each of group.shares) {
+        const { share, isOverLimit } = each;
+        events.counted(share.metric, outcomeOf(each), Math.max(0, share.hits));
+        if (!isOverLimit || !share.isShadow) continue;
+        const decision = decisionOf([group], true);
+        events.wouldDeny(named(decision, [share], { headers, isShadow: true }));
+      }
+    }
+  }
+
+  return (counted) => {
+    const { call, planned, groups, headers } = counted;
+    const { blocked } = planned;
+    const shares =
+      blocked.length > 0 ? blocked.map(blockedShare) : groups.flatMap((each) => each.shares);
     const statuses = call.descriptors.map((_each, index) =>
-      unlimited.has(index) ? WITHOUT_LIMIT : NO_LIMIT,
+      planned.unlimited.has(index) ? WITHOUT_LIMIT : NO_LIMIT,
     );
-    for (const each of counted) statuses[each.share.index] = statusOf(each);
-    const isOver = isCallOver(counted, hasOpenQuota);
-    const decided = decisionOf(
-      counted.filter(({ share }) => !share.isShadow),
-      isOver,
-    );
-    report(counted, events);
-    if (isOver && terms.isShadow) events.wouldDeny(events.name(decided, true));
-    const isDenied = isOver && !terms.isShadow;
-    const decision = isDenied ? events.name(decided, false) : allowed(decided.decision);
+    for (const each of shares) statuses[each.share.index] = statusOf(each, planned.nowMs);
+    const isOverLimit = isCallOverLimit(shares, planned.hasOpenQuota);
+    report(counted);
+    const decided =
+      blocked.length > 0 ? blockedBy(blocked) : decisionOf(groups.filter(isEnforced), isOverLimit);
+    const decision = isOverLimit
+      ? named(decided, enforcedShares(shares), { headers, isShadow: terms.isShadow })
+      : decided;
+    if (isOverLimit && terms.isShadow) events.wouldDeny(decision);
+    const isDenied = isOverLimit && !terms.isShadow;
+    const hasBody = isDenied && terms.hasBody;
     const answer: RateLimitAnswer = {
-      isOver: isDenied,
+      isOverLimit: isDenied,
       statuses,
       headers: [
-        ...quotaHeaders(statuses, counted, terms),
-        ...(isDenied && terms.hasBody ? denialHeaders(decision, terms.style) : []),
+        ...quotaHeaders(statuses, shares, terms),
+        ...(hasBody ? denialHeaders(decision, terms.style) : []),
       ],
-      body: isDenied && terms.hasBody ? bodyOf(decision, terms.style) : '',
-      metadata: terms.hasMetadata ? metadataOf(call, counted) : undefined,
+      body: hasBody ? bodyOf(decision, terms.style) : '',
+      metadata: terms.hasMetadata ? metadataOf(call, shares) : undefined,
     };
-    return { answer, decision };
+    return { answer, decision: isDenied ? decision : allowed(decided) };
   };
 }
 
-/** Over if one limit is or an operator blocked a descriptor; of limits in quota mode, if all of them are. */
-function isCallOver(counted: readonly CountedShare[], hasOpenQuota: boolean): boolean {
-  const over = counted.filter(({ share, isOver }) => isOver && !share.isShadow);
+function blockedShare(share: Share): CountedShare {
+  return { share, isOverLimit: true, state: undefined };
+}
+
+/** Those over their limit come first. */
+function enforcedShares(counted: readonly CountedShare[]): Share[] {
+  const enforced = counted.filter(({ share }) => !share.isShadow);
+  enforced.sort((a, b) => Number(b.isOverLimit) - Number(a.isOverLimit));
+  return enforced.map(({ share }) => share);
+}
+
+function isEnforced({ shares }: CountedGroup): boolean {
+  return shares.some(({ share }) => !share.isShadow);
+}
+
+/** If one limit is exceeded or an operator blocked a descriptor; of limits in quota mode, if all of them are exceeded. */
+function isCallOverLimit(counted: readonly CountedShare[], hasOpenQuota: boolean): boolean {
+  const over = counted.filter(({ share, isOverLimit }) => isOverLimit && !share.isShadow);
   if (over.some(({ share }) => share.isBlocked || !share.counted.isQuota)) return true;
   if (hasOpenQuota) return false;
   const quotas = counted.filter(({ share }) => share.counted.isQuota);
@@ -81,20 +134,12 @@ function allowed(decision: Decision): Decision {
   return { ...decision, verdict: 'allow', reason: 'not_enforced' };
 }
 
-function report(counted: readonly CountedShare[], events: AnswerEvents): void {
-  for (const each of counted) {
-    const { share, isOver } = each;
-    events.counted(share.metric, outcomeOf(each), Math.max(0, share.hits));
-    if (isOver && share.isShadow) events.wouldDeny(events.name(decisionOf([each], true), true));
-  }
-}
-
 function outcomeOf(counted: CountedShare): HitOutcome {
-  if (counted.isOver) return counted.share.isShadow ? 'shadow_over' : 'over';
+  if (counted.isOverLimit) return counted.share.isShadow ? 'shadow_over' : 'over';
   return isNear(counted) ? 'near' : 'within';
 }
 
-/** Of the limit with the least remaining or, if the call is over, of the last one that it is over. */
+/** Those of the limit with the least remaining or, if the call is over a limit, of the last such limit. */
 function quotaHeaders(
   statuses: readonly DescriptorStatus[],
   counted: readonly CountedShare[],
@@ -108,7 +153,7 @@ function quotaHeaders(
     }
   }
   const over = counted.findLast(
-    ({ share, isOver }) => isOver && !share.isShadow && !share.counted.isQuota,
+    ({ share, isOverLimit }) => isOverLimit && !share.isShadow && !share.counted.isQuota,
   );
   if (over !== undefined) shown = statuses[over.share.index];
   if (shown?.limit === undefined) return [];

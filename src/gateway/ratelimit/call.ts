@@ -28,7 +28,7 @@ export interface LimitOverride {
 }
 
 export interface RateLimitAnswer {
-  readonly isOver: boolean;
+  readonly isOverLimit: boolean;
   /** One for each descriptor of the call. */
   readonly statuses: readonly DescriptorStatus[];
   /** For the client: name, value, name, value. */
@@ -40,7 +40,7 @@ export interface RateLimitAnswer {
 }
 
 export interface DescriptorStatus {
-  readonly isOver: boolean;
+  readonly isOverLimit: boolean;
   /** Undefined if no limit applies, or an unlimited one. */
   readonly limit: StatusLimit | undefined;
   readonly remaining: number;

@@ -1,14 +1,8 @@
 /** The decision about a call, as metrics, the log and operators know decisions. */
-import type { Decision } from '../core/counting/decision.ts';
+import { type Decision, type Denied, decide } from '../core/counting/decision.ts';
 import { partitionOf } from '../core/counting/descriptor.ts';
-import type { Pseudonyms } from '../core/identity/partition.ts';
-import type { CountedShare } from './counting/counted-share.ts';
-
-export interface Decided {
-  readonly decision: Decision;
-  /** The names of the descriptor that decided, as partitions; undefined if no limit applied. */
-  readonly client: Pseudonyms | undefined;
-}
+import type { CountedGroup } from './counting/count.ts';
+import type { Share } from './counting/plan.ts';
 
 const NOT_LIMITED: Decision = {
   verdict: 'allow',
@@ -19,55 +13,24 @@ const NOT_LIMITED: Decision = {
   limits: [],
 };
 
-/** Decided by the limit with the longest wait or, if the call is within all limits, with the least remaining part. */
-export function decisionOf(counted: readonly CountedShare[], isOver: boolean): Decided {
-  const [first, ...others] = isOver ? counted.filter(isWaitedFor) : counted;
-  if (first === undefined) return { decision: NOT_LIMITED, client: undefined };
-  const strictest = others.reduce(
-    (found, each) => (strictness(each) > strictness(found) ? each : found),
-    first,
-  );
-  const { share, state, descriptor, nowMs, mode } = strictest;
-  const { source, key } = descriptor;
-  const decision: Decision = {
-    verdict: isOver ? 'deny' : 'allow',
-    reason: reasonOf(strictest, isOver),
-    mode,
-    policy: source.policy.name,
-    binding: state && {
-      ...{ limit: source, state, nowMs, key },
-      ...(isNeverMet(strictest) && { isNeverMet: true }),
-    },
-    limits: counted.map((each) => each.descriptor.source),
-  };
-  return { decision, client: namesOf(share) };
+/** `groups` may be empty: then no limit applies. */
+export function decisionOf(groups: readonly CountedGroup[], isDenied: boolean): Decision {
+  return groups.length === 0 ? NOT_LIMITED : decide(groups, isDenied);
 }
 
-/** The current name comes last. */
-function namesOf({ descriptors }: CountedShare['share']): Pseudonyms {
-  const [current = '', previous] = descriptors.map((each) => partitionOf(each.key)).reverse();
-  return { current, previous };
+/** An operator blocked these descriptors. There is at least one. */
+export function blockedBy(blocked: readonly Share[]): Decision {
+  const limits = blocked.map(({ counted }) => counted.limit);
+  const policy = limits[0]?.policy.name ?? 'none';
+  return { ...NOT_LIMITED, verdict: 'deny', reason: 'blocked', policy, limits };
 }
 
-function reasonOf({ share, state }: CountedShare, isOver: boolean): Decision['reason'] {
-  if (share.isBlocked) return 'blocked';
-  if (state === undefined) return 'store_failure';
-  return isOver ? 'over_limit' : 'within_limits';
-}
-
-/** Whether a denied call would have to wait for this limit: also if it had room, and a charge has just taken it. */
-function isWaitedFor({ isOver, state }: CountedShare): boolean {
-  return isOver || (state?.taken !== undefined && state.retryAfterMs > 0);
-}
-
-/** A limit of 0, or a call with more hits than the limit. */
-function isNeverMet({ isOver, state, descriptor }: CountedShare): boolean {
-  return isOver && state !== undefined && state.limit < descriptor.cost;
-}
-
-function strictness(counted: CountedShare): number {
-  const { state } = counted;
-  if (state === undefined) return Number.NEGATIVE_INFINITY;
-  if (isNeverMet(counted)) return Number.POSITIVE_INFINITY;
-  return isWaitedFor(counted) ? state.retryAfterMs : -state.remaining / Math.max(1, state.limit);
+/** The client of a denied call is the descriptor that decided: the one that was counted, or else the first. */
+export function deniedBy({ binding }: Decision, shares: readonly Share[]): Denied | undefined {
+  const isBinding = ({ descriptors }: Share) => descriptors.some(({ key }) => key === binding?.key);
+  const share = shares.find(isBinding) ?? shares[0];
+  if (share === undefined) return undefined;
+  const [client = '', previous] = share.descriptors.map(({ key }) => partitionOf(key)).reverse();
+  const address = { daily: { current: client, previous }, long: undefined, wider: [] };
+  return { client, isMadeUp: false, address, identity: 'descriptor' };
 }

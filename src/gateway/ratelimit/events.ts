@@ -1,13 +1,12 @@
 /** What the rate limit service reports while it answers. */
 import type { Decision } from '../core/counting/decision.ts';
+import type { NewDenialId } from '../core/denial-naming.ts';
 import type { RateLimitAnswer } from './call.ts';
-import type { Decided } from './decision-of.ts';
 
 export type HitOutcome = 'within' | 'near' | 'over' | 'shadow_over';
 
 export interface AnswerEvents {
-  /** Gives a denial its id. With `isShadow`, nobody was denied. */
-  name(decided: Decided, isShadow: boolean): Decision;
+  readonly newId: NewDenialId;
   /** A rule counted hits. `limit` is its name in metrics. */
   counted(limit: string, outcome: HitOutcome, hits: number): void;
   /** A rule in shadow mode would have denied. */

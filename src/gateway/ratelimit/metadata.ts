@@ -1,13 +1,13 @@
 /** The dynamic metadata of an answer: the call, and what the rules that admitted it say. As in envoyproxy/ratelimit. */
 import type { CallDescriptor, RateLimitCall } from './call.ts';
-import type { CountedShare } from './counting/counted-share.ts';
+import type { CountedShare } from './counting/count.ts';
 import { OVERRIDE_UNITS } from './messages/units.ts';
 
 type Struct = Readonly<Record<string, unknown>>;
 
 export function metadataOf(call: RateLimitCall, counted: readonly CountedShare[]): Struct {
   const passed = counted
-    .filter(({ share, isOver }) => !isOver || share.isShadow)
+    .filter(({ share, isOverLimit }) => !isOverLimit || share.isShadow)
     .map(({ share }) => share.counted.rule.metadata ?? {});
   const merged = passed.reduce<Struct>(mergedStruct, {});
   return {

@@ -1,11 +1,12 @@
 /** Answers calls of Envoy's rate limit filter: finds the rules, counts, and says what each descriptor has left. */
-import type { LocalLimiter } from '../core/counting/local-limiter.ts';
-import type { QuotaStore } from '../core/counting/store.ts';
+import type { HeaderFields } from '../core/check-request.ts';
+import type { CheckSpan } from '../core/check-span.ts';
+import { type CountingOptions, createCounting } from '../core/counting/counting.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { Overrides } from '../core/overrides.ts';
 import { type AnswerTerms, createAnswering } from './answering.ts';
 import { type RateLimitCall, RefusedCall } from './call.ts';
-import { countShares } from './counting/count.ts';
+import { type CountedGroup, createGroupCounting } from './counting/count.ts';
 import { type CountedRules, type CountingTerms, countRules } from './counting/counted-rule.ts';
 import { overrideRules } from './counting/override-rules.ts';
 import { planCall } from './counting/plan.ts';
@@ -13,10 +14,7 @@ import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
 import type { Rules } from './rules/rule.ts';
 
-export interface RateLimitingOptions {
-  readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts for rules with `on_store_failure: local` while the store fails. */
-  readonly local: LocalLimiter;
+export interface RateLimitingOptions extends CountingOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly counting: CountingTerms;
@@ -32,8 +30,12 @@ export interface RateLimiting {
   /** Undefined until a configuration was loaded. */
   readonly current: CountedRules | undefined;
   load(rules: Rules): void;
-  /** Throws or rejects with a RefusedCall. */
-  answer(call: RateLimitCall): AnsweredCall | Promise<AnsweredCall>;
+  /** `headers` may hold a trace context. Throws a RefusedCall; rejects with a StoreError if Envoy decides without the store. */
+  answer(
+    call: RateLimitCall,
+    headers: HeaderFields,
+    span?: CheckSpan,
+  ): AnsweredCall | Promise<AnsweredCall>;
 }
 
 /** Every domain is unknown. */
@@ -43,7 +45,8 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
   const { salts, overrides, counting, now } = options;
   const initial = options.passesBeforeLimits ? countRules(NO_RULES, counting) : undefined;
   const overrideRule = overrideRules(counting);
-  const conclude = createAnswering(options.terms, options.events);
+  const countGroups = createGroupCounting(createCounting(options));
+  const answered = createAnswering(options.terms, options.events);
   let current: CountedRules | undefined;
 
   return {
@@ -53,7 +56,7 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
     load(rules) {
       current = countRules(rules, counting);
     },
-    answer(call) {
+    answer(call, headers, span) {
       const rules = current ?? initial;
       if (rules === undefined) {
         throw new RefusedCall('unavailable', 'No rate limit configuration is loaded yet.');
@@ -66,9 +69,10 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
         salts: salts.at(nowMs, true),
         nowMs,
       });
-      const counted = countShares(planned.shares, options);
-      if (!(counted instanceof Promise)) return conclude(call, planned, counted);
-      return counted.then((shares) => conclude(call, planned, shares));
+      const conclude = (groups: readonly CountedGroup[]) =>
+        answered({ call, headers, planned, groups });
+      const counted = countGroups(planned.groups, span);
+      return counted instanceof Promise ? counted.then(conclude) : conclude(counted);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Answers calls of the rate limit service as JSON (`POST /json`), and health checks (`/healthcheck`). */
 import type { Socket } from 'node:net';
 import fastify from 'fastify';
+import type { HeaderFields } from '../core/check-request.ts';
 import { Connections } from './connections.ts';
 import { isFromWebPage } from './from-web-page.ts';
 import { guardHttp } from './guarded-http.ts';
@@ -13,8 +14,11 @@ export interface JsonAnswer {
   readonly body: string;
 }
 
+/** `headers` are those of the request. */
+export type AnswerJson = (written: string, headers: HeaderFields) => Promise<JsonAnswer>;
+
 export interface JsonServerOptions {
-  readonly answer: (written: string) => Promise<JsonAnswer>;
+  readonly answer: AnswerJson;
   /** A caller must send one of these as a header. Empty: every caller is answered. */
   readonly proxySecrets: readonly string[];
   readonly onUnauthorized: () => void;
@@ -65,7 +69,7 @@ export function createJsonServer(options: JsonServerOptions): JsonServer {
       onUnauthorized();
       return reply.code(403).send(FORBIDDEN);
     }
-    const { status, body } = await answer(String(request.body ?? ''));
+    const { status, body } = await answer(String(request.body ?? ''), request.headers);
     return reply.code(status).send(body);
   });
   return {

@@ -1,23 +1,19 @@
 /** The rate limit service of a gateway: its rules, how calls are counted, and what operators see of them. */
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
-import type { Decision } from '../../core/counting/decision.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Denials } from '../../denials/denials.ts';
-import type { Decided } from '../../ratelimit/decision-of.ts';
 import type { HitOutcome } from '../../ratelimit/events.ts';
 import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';
-import type { Arrivals } from '../../server/arrivals.ts';
 import type { UnaryService } from '../../server/grpc/unary-service.ts';
-import type { JsonAnswer } from '../../server/json-server.ts';
+import type { Handle } from '../../server/handler.ts';
+import type { AnswerJson } from '../../server/json-server.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { inSpan } from '../../telemetry/tracing/in-span.ts';
+import type { Tracing } from '../../telemetry/tracing/tracing.ts';
 import type { OpenResources } from '../open-resources.ts';
 import type { SharedState } from '../shared-state.ts';
-import {
-  answerJson,
-  type RateLimitServiceOptions,
-  rateLimitService,
-} from './rate-limit-service.ts';
+import { rateLimitService } from './rate-limit-service.ts';
 import { openRules } from './rule-loading.ts';
 
 export interface RateLimitsOptions {
@@ -25,7 +21,8 @@ export interface RateLimitsOptions {
   readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
   readonly denials: Denials;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'rateLimits'>;
-  readonly arrivals: Arrivals;
+  readonly tracing: Tracing;
+  readonly handle: Handle;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly resources: OpenResources;
@@ -33,7 +30,7 @@ export interface RateLimitsOptions {
 
 export interface RateLimits {
   readonly service: UnaryService;
-  answerJson(written: string): Promise<JsonAnswer>;
+  readonly answerJson: AnswerJson;
   /** One for each rule in force. */
   policies(): readonly Policy[];
   /** Whether rules are loaded, or a start without them is healthy. */
@@ -46,22 +43,14 @@ const STYLE: AnswerStyle = { reset: 'delta', retryAfterJitterSeconds: 0, body: '
 
 /** Throws a ConfigError if the rules are in files with mistakes. */
 export async function openRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
-  const { settings, denials, telemetry, arrivals, resources } = options;
+  const { settings, telemetry, tracing, handle, resources } = options;
   const limiting = limitingFor(options);
   const events = telemetry.rateLimits;
   const loading = openRules({ settings, limiting, events, resources });
-  const served: RateLimitServiceOptions = {
-    limiting,
-    arrivals,
-    events: telemetry.decisions,
-    onDecided({ decision }, dialect, durationMs) {
-      telemetry.decisions.decided(decision, dialect, durationMs);
-      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
-    },
-  };
+  const service = rateLimitService({ answer: inSpans(limiting.answer, tracing), handle });
   return {
-    service: rateLimitService(served),
-    answerJson: (written) => answerJson(written, served),
+    service,
+    answerJson: service.answerJson,
     policies: () => limiting.current?.policies ?? [],
     isHealthy: () => limiting.current !== undefined || isHealthyWithout(settings),
     reload: loading.reload,
@@ -84,7 +73,7 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
     passesBeforeLimits: settings.controlPlane?.beforeLimits === 'allow',
     terms: { headers, hasBody, hasMetadata, isShadow, style: STYLE },
     events: {
-      name: (decided, isShadowed) => named(decided, denials, isShadowed),
+      newId: (decision, denied, isShadowed) => denials.name(decision, denied, isShadowed),
       counted: (limit: string, outcome: HitOutcome, hits: number) =>
         telemetry.rateLimits.counted(limit, outcome, hits),
       wouldDeny(decision) {
@@ -96,14 +85,15 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
   });
 }
 
-/** The client of a denied call is the descriptor that was counted. */
-function named({ decision, client }: Decided, denials: Denials, isShadow: boolean): Decision {
-  if (client === undefined) return decision;
-  const denied = {
-    client: client.current,
-    isMadeUp: false,
-    address: { daily: client, long: undefined, wider: [] },
-    identity: 'descriptor',
+function inSpans(answer: RateLimiting['answer'], { startSpan }: Tracing): RateLimiting['answer'] {
+  if (startSpan === undefined) return answer;
+  return (call, headers) => {
+    const span = startSpan(headers);
+    if (span === undefined) return answer(call, headers);
+    return inSpan(
+      span,
+      () => answer(call, headers, span),
+      ({ decision }) => decision,
+    );
   };
-  return { ...decision, denial: { id: denials.name(decision, denied, isShadow), ...denied } };
 }

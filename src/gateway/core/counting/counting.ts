@@ -1,81 +1,58 @@
-/** Takes a request from the limits of its policies, and decides by what the store answers. */
-import type { RequestContext } from '../check-context.ts';
-import type { NameDenial } from '../denial-naming.ts';
-import type { ClientIdentity } from '../identity/identity.ts';
-import { traceLimits, traceQuotas } from '../limit-trace.ts';
-import { modeOf, type PolicyModes } from '../overrides.ts';
-import type { Policy, PolicyMode } from '../policy.ts';
-import { type Decision, decide, notEnforced } from './decision.ts';
-import { describe, type LimitDescriptor } from './descriptor.ts';
+/**
+ * Counts descriptors: in the store or, while the store fails, as their policies say. Checks, shadow policies and calls of
+ * the rate limit service all count here.
+ */
+import type { CheckSpan } from '../check-span.ts';
+import type { Counted } from './decision.ts';
+import type { LimitDescriptor } from './descriptor.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import { type QuotaStore, StoreError, type TakeResult } from './store.ts';
-import { decideWithoutStore, isCountedLocally } from './store-failure.ts';
 
 export interface CountingOptions {
   readonly store: Pick<QuotaStore, 'take'>;
+  /** Counts for policies with `on_store_failure: local` while the store fails. */
   readonly local: LocalLimiter;
-  readonly events: { wouldDeny(decision: Decision): void };
-  readonly name: NameDenial;
-  /** For denials by policies in shadow mode. */
-  readonly nameShadow: NameDenial;
 }
 
-/** `applied` are the policies that apply to the request: at least one. */
-export type Count = (
-  client: ClientIdentity,
-  applied: readonly Policy[],
-  context: RequestContext,
-) => Decision | Promise<Decision>;
+/** Descriptors that are counted together: all of them, or none. There is at least one. */
+export interface Group {
+  readonly descriptors: readonly LimitDescriptor[];
+  /** If the store fails, its error goes to the caller: policies do not decide, and nothing is counted locally. */
+  readonly leavesFailure?: boolean;
+}
 
-export function createCounting(options: CountingOptions): Count {
-  const { store, local, name } = options;
-  const takeShadow = createShadowTaking(options);
+/**
+ * Returns what `conclude` makes of the count: at once if the store is in this process, because a promise costs as much as
+ * a decision. Rejects with a StoreError only for a group that leaves the failure to the caller.
+ */
+export type Count = <Result>(
+  group: Group,
+  conclude: (counted: Counted) => Result,
+  span?: CheckSpan,
+) => Result | Promise<Result>;
 
-  return (client, applied, context) => {
-    const { modes } = context.overrides;
-    const enforced = inMode('enforce', applied, modes);
-    /** Policies in shadow mode count only requests that are allowed. */
-    const conclude = (decision: Decision) => {
-      if (enforced !== applied && decision.verdict === 'allow') {
-        // Each policy is taken alone: a denial by one must not keep another from counting.
-        for (const shadow of inMode('shadow', applied, modes)) {
-          void takeShadow(describe([shadow], client, context), client, context);
-        }
-      }
-      return name(decision, client, context.headers);
-    };
-    if (enforced.length === 0) return conclude(notEnforced(applied[0] as Policy));
-    const descriptors = describe(enforced, client, context);
-    if (context.trace) traceLimits(descriptors, context.trace);
+export function createCounting({ store, local }: CountingOptions): Count {
+  return ({ descriptors, leavesFailure }, conclude, span) => {
+    const taking = span?.startTake(descriptors.length);
     const taken = store.take(descriptors);
+    const counted = (result: TakeResult) => {
+      taking?.answered(result.admitted);
+      return conclude({ descriptors, result, mode: 'enforced' });
+    };
     // A store that answers without a promise is in this process and never fails.
-    if (!(taken instanceof Promise)) return conclude(measure(descriptors, taken, context));
+    if (!(taken instanceof Promise)) return counted(taken);
     return taken.then(
       (result) => {
-        if (result.admitted) recordLocally(local, descriptors);
-        return conclude(measure(descriptors, result, context));
+        if (result.admitted && !leavesFailure) recordLocally(local, descriptors);
+        return counted(result);
       },
       (error: unknown) => {
-        if (!(error instanceof StoreError)) throw error;
-        return name(decideWithoutStore(enforced, descriptors, local), client, context.headers);
+        taking?.failed(error);
+        if (!(error instanceof StoreError) || leavesFailure) throw error;
+        return conclude(countWithoutStore(descriptors, local));
       },
     );
   };
-}
-
-/** Most requests have enforced policies only: they get the same array back. */
-function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
-  const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
-  return policies.every(isInMode) ? policies : policies.filter(isInMode);
-}
-
-function measure(
-  descriptors: readonly LimitDescriptor[],
-  result: TakeResult,
-  { trace }: RequestContext,
-): Decision {
-  if (trace) traceQuotas(descriptors, result, trace);
-  return decide(descriptors, result, 'enforced');
 }
 
 /** The local limiter must know what the store admitted, or its clients would start again with full limits. */
@@ -83,18 +60,15 @@ function recordLocally(local: LocalLimiter, descriptors: readonly LimitDescripto
   if (descriptors.some(isCountedLocally)) local.record(descriptors.filter(isCountedLocally));
 }
 
-/** The request is decided already, so a store failure changes nothing. */
-function createShadowTaking({ store, events, nameShadow }: CountingOptions) {
-  return async (
-    descriptors: readonly LimitDescriptor[],
-    client: ClientIdentity,
-    { headers }: RequestContext,
-  ) => {
-    try {
-      const decision = decide(descriptors, await store.take(descriptors), 'enforced');
-      if (decision.verdict === 'deny') events.wouldDeny(nameShadow(decision, client, headers));
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-    }
-  };
+/** The strictest mode decides: `deny`, then `local`, then `allow`. */
+function countWithoutStore(descriptors: readonly LimitDescriptor[], local: LocalLimiter): Counted {
+  const closed = descriptors.filter(({ source }) => source.policy.onStoreFailure === 'deny');
+  if (closed.length > 0) return { descriptors: closed, result: undefined, mode: 'closed' };
+  const counted = descriptors.filter(isCountedLocally);
+  if (counted.length === 0) return { descriptors, result: undefined, mode: 'open' };
+  return { descriptors: counted, result: local.take(counted), mode: 'local' };
+}
+
+function isCountedLocally({ source }: LimitDescriptor): boolean {
+  return source.policy.onStoreFailure === 'local';
 }

@@ -13,6 +13,15 @@ export type Verdict = 'allow' | 'deny';
  */
 export type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
+/** What a group has counted. */
+export interface Counted {
+  /** Those that `result` is about. */
+  readonly descriptors: readonly LimitDescriptor[];
+  /** Undefined in the modes `open` and `closed`: nothing was counted. */
+  readonly result: TakeResult | undefined;
+  readonly mode: DecisionMode;
+}
+
 /** The strictest limit of a request, and its state. */
 export interface BindingQuota {
   readonly limit: Limit;
@@ -86,26 +95,47 @@ function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
-/** Turns the result of a take into a decision. Throws a RangeError if a state is missing. */
-export function decide(
-  descriptors: readonly LimitDescriptor[],
-  result: TakeResult,
-  mode: DecisionMode,
-): Decision {
-  const index = bindingIndex(descriptors, result);
-  const descriptor = descriptors[index];
-  const state = result.states[index];
-  if (descriptor === undefined || state === undefined) {
+/**
+ * Decides by what the groups have counted; there is at least one. A denial is measured if any group measured it. Throws a
+ * RangeError if a store gave no state.
+ */
+export function decide(groups: readonly Counted[], isDenied = groups.some(isDenying)): Decision {
+  const binding = bindingIn(groups, isDenied);
+  if (binding === undefined) return withoutCount(groups, isDenied);
+  const { descriptor, state, group } = binding;
+  const { source, key, cost } = descriptor;
+  const nowMs = group.result?.nowMs ?? 0;
+  return {
+    verdict: isDenied ? 'deny' : 'allow',
+    reason: isDenied ? 'over_limit' : 'within_limits',
+    mode: group.mode,
+    policy: source.policy.name,
+    binding:
+      isDenied && state.limit < cost
+        ? { limit: source, state, nowMs, key, isNeverMet: true }
+        : { limit: source, state, nowMs, key },
+    limits: limitsOf(groups),
+  };
+}
+
+function isDenying({ result, mode }: Counted): boolean {
+  return mode === 'closed' || result?.admitted === false;
+}
+
+function limitsOf(groups: readonly Counted[]): Limit[] {
+  const limits: Limit[] = [];
+  for (const { descriptors } of groups) for (const { source } of descriptors) limits.push(source);
+  return limits;
+}
+
+/** The store failed: the decision is that of a group that denies, if there is one. */
+function withoutCount(groups: readonly Counted[], isDenied: boolean): Decision {
+  const group = groups.find(({ mode }) => mode === (isDenied ? 'closed' : 'open'));
+  const policy = group?.descriptors[0]?.source.policy;
+  if (policy === undefined) {
     throw new RangeError('a take must answer for every descriptor, and there must be one');
   }
-  return {
-    verdict: result.admitted ? 'allow' : 'deny',
-    reason: result.admitted ? 'within_limits' : 'over_limit',
-    mode,
-    policy: descriptor.source.policy.name,
-    binding: { limit: descriptor.source, state, nowMs: result.nowMs, key: descriptor.key },
-    limits: descriptors.map((each) => each.source),
-  };
+  return unmeasured(isDenied ? 'closed' : 'open', policy);
 }
 
 export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
@@ -119,28 +149,45 @@ export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
   };
 }
 
-/**
- * If denied, the limit with the longest wait; if admitted, the one with the least remaining fraction. The first of equals,
- * but of the two names of a client the current one.
- */
-function bindingIndex(
-  descriptors: readonly LimitDescriptor[],
-  { admitted, states }: TakeResult,
-): number {
-  let index = -1;
-  let strictest = Number.NEGATIVE_INFINITY;
-  for (const [i, state] of states.entries()) {
-    if (state === undefined) continue;
-    const strictness = admitted ? -state.remaining / state.limit : state.retryAfterMs;
-    const isEqual = strictness === strictest;
-    if (strictness > strictest || (isEqual && isRenamed(descriptors[i], descriptors[index]))) {
-      strictest = strictness;
-      index = i;
-    }
-  }
-  return index;
+interface Binding {
+  readonly descriptor: LimitDescriptor;
+  readonly state: QuotaState;
+  readonly group: Counted;
 }
 
-function isRenamed(current?: LimitDescriptor, previous?: LimitDescriptor): boolean {
-  return current?.previousKey !== undefined && current.previousKey === previous?.key;
+/**
+ * If denied, the limit of a denying group with the longest wait; if admitted, the one with the least remaining fraction. The
+ * first of equals, but of the two names of a client the current one.
+ */
+function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | undefined {
+  let binding: Binding | undefined;
+  let strictest = Number.NEGATIVE_INFINITY;
+  for (const group of groups) {
+    if (group.result === undefined || (isDenied && group.result.admitted)) continue;
+    const { states } = group.result;
+    for (let i = 0; i < states.length; i++) {
+      const [descriptor, state] = [group.descriptors[i], states[i]];
+      if (state === undefined || descriptor === undefined) continue;
+      const strictness = isDenied ? waitOf(state, descriptor) : -fractionLeft(state);
+      const isEqual = strictness === strictest;
+      if (strictness > strictest || (isEqual && isRenamed(descriptor, binding?.descriptor))) {
+        strictest = strictness;
+        binding = { descriptor, state, group };
+      }
+    }
+  }
+  return binding;
+}
+
+/** Milliseconds. No wait helps if the limit is lower than the cost. */
+function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor): number {
+  return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
+}
+
+function fractionLeft({ limit, remaining }: QuotaState): number {
+  return remaining / Math.max(1, limit);
+}
+
+function isRenamed(current: LimitDescriptor, previous?: LimitDescriptor): boolean {
+  return current.previousKey !== undefined && current.previousKey === previous?.key;
 }

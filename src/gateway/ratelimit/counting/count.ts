@@ -1,111 +1,63 @@
-/** Takes the shares of a call from the store. */
+/** Counts the shares of a call, and says what each has left. */
+
+import type { CheckSpan } from '../../core/check-span.ts';
+import type { Count } from '../../core/counting/counting.ts';
+import type { Counted } from '../../core/counting/decision.ts';
 import type { LimitDescriptor } from '../../core/counting/descriptor.ts';
-import type { LocalLimiter } from '../../core/counting/local-limiter.ts';
-import {
-  type QuotaState,
-  type QuotaStore,
-  StoreError,
-  type TakeResult,
-} from '../../core/counting/store.ts';
-import { RefusedCall } from '../call.ts';
-import type { CountedShare } from './counted-share.ts';
-import type { Share } from './plan.ts';
-import { mergedByKey, withOwnLimit } from './same-key.ts';
+import { type QuotaState, StoreError, type TakeResult } from '../../core/counting/store.ts';
+import type { Share, ShareGroup } from './plan.ts';
 
-export interface CountOptions {
-  readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts while the store fails. */
-  readonly local: LocalLimiter;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+export interface CountedShare {
+  readonly share: Share;
+  readonly isOverLimit: boolean;
+  /** Undefined if nothing was measured: the store failed, or an operator blocked a descriptor. */
+  readonly state: QuotaState | undefined;
 }
 
-/**
- * Takes nothing if a share is blocked. Else takes from all shares that belong together or from none; shares that are alone are taken each by itself. In one turn of
- * the event loop, so a store sends them together. Rejects with a RefusedCall if the store fails and a rule leaves the
- * answer to Envoy.
- */
-export function countShares(
-  shares: readonly Share[],
-  options: CountOptions,
-): CountedShare[] | Promise<CountedShare[]> {
-  const blocked = shares.filter(({ isBlocked }) => isBlocked);
-  if (blocked.length > 0)
-    return blocked.map((share) => uncounted(share, 'enforced', options.now()));
-  const groups = groupsOf(shares).map((group) => countGroup(group, options));
-  if (groups.some((group) => group instanceof Promise)) {
-    return Promise.all(groups).then((counted) => counted.flat());
-  }
-  return (groups as CountedShare[][]).flat();
+export interface CountedGroup extends Counted {
+  /** In the order of the group's shares. */
+  readonly shares: readonly CountedShare[];
 }
 
-function groupsOf(shares: readonly Share[]): (readonly Share[])[] {
-  if (shares.length === 1) return [shares];
-  const together = shares.filter(({ isAlone }) => !isAlone);
-  const alone = shares.filter(({ isAlone }) => isAlone).map((share) => [share]);
-  return together.length === 0 ? alone : [together, ...alone];
-}
+export type CountGroups = (
+  groups: readonly ShareGroup[],
+  span: CheckSpan | undefined,
+) => readonly CountedGroup[] | Promise<readonly CountedGroup[]>;
 
-function countGroup(
-  group: readonly Share[],
-  options: CountOptions,
-): CountedShare[] | Promise<CountedShare[]> {
-  const all = group.flatMap((share) => share.descriptors);
-  const descriptors = mergedByKey(all);
-  const taken = options.store.take(descriptors);
-  const conclude = (result: TakeResult) => {
-    const counted = statesOf(group, descriptors, result);
-    return descriptors === all ? counted : withOwnLimits(counted, descriptors, options.store);
+/** All groups are counted in one turn of the event loop, so a store sends them together. Rejects with a StoreError. */
+export function createGroupCounting(count: Count): CountGroups {
+  const countGroup = (group: ShareGroup, span: CheckSpan | undefined) =>
+    count(group, (counted) => withOwnLimits(group, countedGroup(group, counted), count), span);
+  return (groups, span) => {
+    const counted = groups.map((group) => countGroup(group, span));
+    if (counted.some((each) => each instanceof Promise)) return Promise.all(counted);
+    return counted as CountedGroup[];
   };
-  if (!(taken instanceof Promise)) return conclude(taken);
-  return taken.then(
-    (result) => {
-      const counted = descriptors.filter(isCountedLocally);
-      if (result.admitted && counted.length > 0) options.local.record(counted);
-      return conclude(result);
-    },
-    (error: unknown) => {
-      if (!(error instanceof StoreError)) throw error;
-      return withoutStore(group, descriptors, options);
-    },
-  );
 }
 
-function withOwnLimits(
-  counted: CountedShare[],
-  descriptors: readonly LimitDescriptor[],
-  store: CountOptions['store'],
-): CountedShare[] | Promise<CountedShare[]> {
-  const own = counted.map((each) => {
-    const decided = descriptors.find(({ key }) => key === each.descriptor.key);
-    return decided === undefined ? each : withOwnLimit(each, decided, store);
-  });
-  return own.some((each) => each instanceof Promise) ? Promise.all(own) : (own as CountedShare[]);
+function countedGroup(group: ShareGroup, counted: Counted): CountedGroup {
+  return { ...counted, shares: group.shares.map((share) => countedShare(share, counted)) };
 }
 
-function statesOf(
-  group: readonly Share[],
-  descriptors: readonly LimitDescriptor[],
-  { admitted, states, nowMs }: TakeResult,
-): CountedShare[] {
-  return group.map((share) => {
-    const own = share.descriptors.map(({ key }) =>
-      descriptors.findIndex((each) => each.key === key),
-    );
-    const index = strictest(own, states);
-    const state = states[index];
-    const descriptor = share.descriptors[own.indexOf(index)] as LimitDescriptor;
-    const isOver = !admitted && state !== undefined && !hasFit(descriptors[index], state);
-    return { share, isOver, state, descriptor, nowMs, mode: 'enforced' };
-  });
+function countedShare(share: Share, { descriptors, result, mode }: Counted): CountedShare {
+  const { onStoreFailure } = share.counted.policy;
+  if (result === undefined || (mode === 'local' && onStoreFailure !== 'local')) {
+    const isOverLimit = mode === 'closed' && onStoreFailure === 'deny';
+    return { share, isOverLimit, state: undefined };
+  }
+  const own = share.descriptors.map(({ key }) => descriptors.findIndex((each) => each.key === key));
+  const index = strictest(own, result.states);
+  const state = result.states[index];
+  const isOverLimit = !result.admitted && state !== undefined && !hasFit(descriptors[index], state);
+  return { share, isOverLimit, state };
 }
 
-/** Of a denied request: whether this descriptor had room for it. */
+/** Whether this descriptor had enough left for a denied call. */
 function hasFit(descriptor: LimitDescriptor | undefined, state: QuotaState): boolean {
   return state.retryAfterMs === 0 || state.taken === descriptor?.cost;
 }
 
-/** Of a descriptor's previous and current key, the one that has less left; of equals the current one. */
+/** The position of the descriptor with less left: the one under the previous or that under the current key; of equals the current one. */
 function strictest(indexes: readonly number[], states: TakeResult['states']): number {
   let found = indexes.at(-1) ?? 0;
   for (const index of indexes) {
@@ -121,36 +73,45 @@ function strictest(indexes: readonly number[], states: TakeResult['states']): nu
   return found;
 }
 
-function isCountedLocally({ source }: LimitDescriptor): boolean {
-  return source.policy.onStoreFailure === 'local';
+/** Shares whose limit is not the one that decided get the state of their own limit: another check reads it. */
+function withOwnLimits(
+  group: ShareGroup,
+  counted: CountedGroup,
+  count: Count,
+): CountedGroup | Promise<CountedGroup> {
+  if (!group.isMerged || counted.result === undefined) return counted;
+  const own = counted.shares.map((each) => withOwnLimit(each, group, count));
+  const withShares = (shares: readonly CountedShare[]) => ({ ...counted, shares });
+  return own.some((each) => each instanceof Promise)
+    ? Promise.all(own).then(withShares)
+    : withShares(own as CountedShare[]);
 }
 
-function withoutStore(
-  group: readonly Share[],
-  descriptors: readonly LimitDescriptor[],
-  { local, now }: CountOptions,
-): CountedShare[] {
-  if (group.some(leavesFailureToEnvoy)) {
-    throw new RefusedCall('unavailable', 'The store failed.');
-  }
-  const counted = descriptors.filter(isCountedLocally);
-  const taken = counted.length === 0 ? undefined : local.take(counted);
-  return group.map((share) => {
-    const failure = share.counted.policy.onStoreFailure;
-    if (failure === 'local' && taken !== undefined) {
-      const [found] = statesOf([share], counted, taken) as [CountedShare];
-      return { ...found, mode: 'local' };
-    }
-    return uncounted(share, failure === 'deny' ? 'closed' : 'open', now());
-  });
-}
-
-/** A limit in shadow mode denies nothing, so it must not make a call fail either. */
-function leavesFailureToEnvoy({ counted, isShadow }: Share): boolean {
-  return !isShadow && counted.rule.own.onStoreFailure === undefined;
-}
-
-function uncounted(share: Share, mode: CountedShare['mode'], nowMs: number): CountedShare {
+function withOwnLimit(
+  counted: CountedShare,
+  { descriptors }: ShareGroup,
+  count: Count,
+): CountedShare | Promise<CountedShare> {
+  const { share, isOverLimit, state } = counted;
   const descriptor = share.descriptors.at(-1) as LimitDescriptor;
-  return { share, isOver: mode !== 'open', state: undefined, descriptor, nowMs, mode };
+  const decided = descriptors.find(({ key }) => key === descriptor.key);
+  if (state === undefined || decided === undefined || decided.quota === descriptor.quota) {
+    return counted;
+  }
+  const { remainder: _none, ...quota } = descriptor.quota;
+  const own = count(
+    { descriptors: [{ ...descriptor, quota, cost: 0 }], leavesFailure: true },
+    ({ result }) => {
+      const [found] = result?.states ?? [];
+      if (found === undefined) return counted;
+      const isOver = isOverLimit && found.remaining < decided.cost;
+      const ownState = isOver ? { ...state, limit: found.limit } : found;
+      return { share, isOverLimit: isOver, state: ownState };
+    },
+  );
+  if (!(own instanceof Promise)) return own;
+  return own.catch((error: unknown) => {
+    if (!(error instanceof StoreError)) throw error;
+    return counted;
+  });
 }

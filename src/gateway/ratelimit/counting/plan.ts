@@ -1,5 +1,6 @@
 /** What the descriptors of a call count: which rule, how many hits, and under which keys. */
 
+import type { Group } from '../../core/counting/counting.ts';
 import { type LimitDescriptor, named } from '../../core/counting/descriptor.ts';
 import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
 import type { Pseudonyms } from '../../core/identity/partition.ts';
@@ -11,6 +12,7 @@ import { withoutReplaced } from '../rules/replaces.ts';
 import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
 import { partitionsFor, type SaltsNow } from './partitions.ts';
+import { mergedByKey } from './same-key.ts';
 
 /** A descriptor of a call that is counted. */
 export interface Share {
@@ -23,18 +25,28 @@ export interface Share {
   /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
   readonly descriptors: readonly LimitDescriptor[];
   readonly isShadow: boolean;
-  /** An operator blocked this descriptor: it is denied, and nothing is counted. */
+  /** An operator blocked this descriptor: it is denied, and nothing of the call is counted. */
   readonly isBlocked: boolean;
-  /** Whether its hits count whatever the other limits of the call say. */
+  /** Counted independently of the call's other limits. */
   readonly isAlone: boolean;
 }
 
-export interface Planned {
+export interface ShareGroup extends Group {
   readonly shares: readonly Share[];
+  /** Several shares have one key, and one descriptor. */
+  readonly isMerged: boolean;
+}
+
+export interface Planned {
+  /** Empty if a share is blocked. */
+  readonly groups: readonly ShareGroup[];
+  readonly blocked: readonly Share[];
   /** Positions of descriptors that an unlimited rule matches. */
   readonly unlimited: ReadonlySet<number>;
   /** Whether every rule is in quota mode and a descriptor has no limit: as for envoyproxy/ratelimit, a quota with some left. */
   readonly hasOpenQuota: boolean;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 export interface PlanContext extends SaltsNow {
@@ -49,12 +61,13 @@ const NO_UNLIMITED: ReadonlySet<number> = new Set();
 /** Throws a RefusedCall for a call that Envoy does not send. */
 export function planCall(call: RateLimitCall, context: PlanContext): Planned {
   const { domain, descriptors } = call;
+  const { nowMs } = context;
   if (domain === '') throw new RefusedCall('invalid_argument', 'The domain is empty.');
   if (descriptors.length === 0) {
     throw new RefusedCall('invalid_argument', 'The call has no descriptors.');
   }
   if (!context.rules.rules.hasDomain(domain)) {
-    return { shares: [], unlimited: NO_UNLIMITED, hasOpenQuota: false };
+    return { groups: [], blocked: [], unlimited: NO_UNLIMITED, hasOpenQuota: false, nowMs };
   }
   const matched = withoutReplaced(
     descriptors.map(({ limit, entries }) =>
@@ -70,7 +83,31 @@ export function planCall(call: RateLimitCall, context: PlanContext): Planned {
     else pushShare(shares, { index, call, ...found }, context);
   }
   const hasOpenQuota = context.rules.isQuota && shares.length + unlimited.size < descriptors.length;
-  return { shares, unlimited, hasOpenQuota };
+  const blocked = shares.filter(({ isBlocked }) => isBlocked);
+  const groups = blocked.length > 0 ? [] : groupsOf(shares);
+  return { groups, blocked, unlimited, hasOpenQuota, nowMs };
+}
+
+function groupsOf(shares: readonly Share[]): ShareGroup[] {
+  if (shares.length === 1) return [groupOf(shares)];
+  const together = shares.filter(({ isAlone }) => !isAlone);
+  if (together.length === shares.length) return [groupOf(shares)];
+  const alone = shares.filter(({ isAlone }) => isAlone).map((share) => groupOf([share]));
+  return together.length === 0 ? alone : [groupOf(together), ...alone];
+}
+
+function groupOf(shares: readonly Share[]): ShareGroup {
+  const all = shares.flatMap((share) => share.descriptors);
+  const descriptors = mergedByKey(all);
+  return {
+    shares,
+    descriptors,
+    isMerged: descriptors !== all,
+    // A limit in shadow mode denies nothing, so it must not make a call fail either.
+    leavesFailure: shares.some(
+      ({ counted, isShadow }) => !isShadow && counted.rule.own.onStoreFailure === undefined,
+    ),
+  };
 }
 
 interface Applicable {

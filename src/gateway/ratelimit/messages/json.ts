@@ -138,7 +138,7 @@ export function writeJsonAnswer(answer: RateLimitAnswer): string {
     headers.push({ key: answer.headers[i], value: answer.headers[i + 1] });
   }
   return JSON.stringify({
-    overallCode: codeName(answer.isOver),
+    overallCode: codeName(answer.isOverLimit),
     statuses: answer.statuses.map(jsonStatus),
     ...(headers.length > 0 && { responseHeadersToAdd: headers }),
     ...(answer.body !== '' && { rawBody: Buffer.from(answer.body).toString('base64') }),
@@ -146,14 +146,19 @@ export function writeJsonAnswer(answer: RateLimitAnswer): string {
   });
 }
 
-function codeName(isOver: boolean): string {
-  return isOver ? 'OVER_LIMIT' : 'OK';
+function codeName(isOverLimit: boolean): string {
+  return isOverLimit ? 'OVER_LIMIT' : 'OK';
 }
 
 /** Fields that are 0 are left out. */
-function jsonStatus({ isOver, limit: applied, remaining, resetAfter }: DescriptorStatus): object {
+function jsonStatus({
+  isOverLimit,
+  limit: applied,
+  remaining,
+  resetAfter,
+}: DescriptorStatus): object {
   return {
-    code: codeName(isOver),
+    code: codeName(isOverLimit),
     ...(applied !== undefined && {
       currentLimit: {
         ...(applied.requestsPerUnit > 0 && { requestsPerUnit: applied.requestsPerUnit }),

@@ -11,7 +11,7 @@ const OVER_LIMIT = 2;
 
 /** The bytes of the message, one per character. */
 export function writeResponse(answer: RateLimitAnswer): string {
-  let message = codeField(answer.isOver);
+  let message = codeField(answer.isOverLimit);
   for (const status of answer.statuses) message += messageField(2, statusMessage(status));
   for (let i = 0; i < answer.headers.length; i += 2) {
     const [name = '', value = ''] = answer.headers.slice(i, i + 2);
@@ -22,12 +22,12 @@ export function writeResponse(answer: RateLimitAnswer): string {
   return message;
 }
 
-function codeField(isOver: boolean): string {
-  return numberField(1, isOver ? OVER_LIMIT : OK);
+function codeField(isOverLimit: boolean): string {
+  return numberField(1, isOverLimit ? OVER_LIMIT : OK);
 }
 
-function statusMessage({ isOver, limit, remaining, resetAfter }: DescriptorStatus): string {
-  let message = codeField(isOver);
+function statusMessage({ isOverLimit, limit, remaining, resetAfter }: DescriptorStatus): string {
+  let message = codeField(isOverLimit);
   if (limit !== undefined) message += messageField(2, limitMessage(limit));
   if (remaining > 0) message += numberField(3, remaining);
   // A Duration is its seconds and its nanoseconds.

@@ -134,7 +134,7 @@ function serviceMethod(
   return [
     `/${service.name}/${service.method}`,
     (call, message, { headers }) => {
-      if (knowsSecret(headers)) service.handle(call, message);
+      if (knowsSecret(headers)) service.handle(call, message, headers);
       else {
         onUnauthorized();
         call.fail(UNAUTHORIZED);

@@ -1,4 +1,5 @@
 /** A service of the gRPC port beside that of checks: one method, one message each way. */
+import type { HeaderFields } from '../../core/check-request.ts';
 import type { GrpcStatus } from './status.ts';
 
 export interface UnaryService {
@@ -7,8 +8,8 @@ export interface UnaryService {
   readonly method: string;
   /** Other names under which health checks know it. */
   readonly healthNames: readonly string[];
-  /** Answers the call now or later. Throws MalformedMessage. */
-  handle(call: UnaryCall, message: Buffer): void;
+  /** Answers the call now or later. */
+  handle(call: UnaryCall, message: Buffer, headers: HeaderFields): void;
 }
 
 export interface UnaryCall {

@@ -17,15 +17,15 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/version.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
+import type { CheckSpan, StartCheckSpan, TakeSpan } from '../../core/check-span.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { readTraceContext } from '../../core/trace-context.ts';
 import { samplerFor } from './sampler.ts';
-import type { CheckSpan, StartCheckSpan, TakeSpan } from './spans.ts';
 import type { TracingEvents } from './tracing-events.ts';
 
 export interface Recorder {
-  readonly start: StartCheckSpan;
+  readonly startSpan: StartCheckSpan;
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
   });
   const tracer = provider.getTracer('headgate', VERSION);
   return {
-    start: ({ headers }) => startCheck(tracer, headers),
+    startSpan: (headers) => startCheck(tracer, headers),
     async close() {
       const late = new Promise<Error>((resolve) =>
         setTimeout(resolve, CLOSE_WITHIN_MS, new Error(TOO_LATE)).unref(),

@@ -1,18 +1,17 @@
 /** Sends spans of sampled checks to an OpenTelemetry collector. The SDK is loaded only if a collector is configured. */
 import type { TracingSettings } from '../../config/settings/environment.ts';
-import type { Check } from '../../core/check.ts';
-import { type CheckFor, tracedCheck } from './traced-check.ts';
+import type { StartCheckSpan } from '../../core/check-span.ts';
 import type { TracingEvents } from './tracing-events.ts';
 
 export interface Tracing {
-  /** The check for this store, which records spans. */
-  readonly check: (checkFor: CheckFor, store: Parameters<CheckFor>[0]) => Check;
+  /** Undefined: no spans are recorded. */
+  readonly startSpan: StartCheckSpan | undefined;
   /** Sends the spans that are left, for at most two seconds. */
   close(): Promise<void>;
 }
 
 export const NO_TRACING: Tracing = {
-  check: (checkFor, store) => checkFor(store),
+  startSpan: undefined,
   close: async () => {},
 };
 
@@ -20,7 +19,7 @@ const INSTALL =
   'npm install @opentelemetry/sdk-trace @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto';
 const PROTOCOL = 'http/protobuf';
 
-/** Without a collector, or if spans cannot be recorded, checks are as if this room did not exist. Never rejects. */
+/** Without a collector, or if spans cannot be recorded, checks and calls are answered all the same. Never rejects. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   events: TracingEvents,
@@ -38,8 +37,7 @@ async function open(settings: TracingSettings, events: TracingEvents): Promise<T
   if (settings.protocol !== PROTOCOL)
     throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: headgate exports over ${PROTOCOL} only`);
   const { createRecorder } = await import('./recorder.ts');
-  const { start, close } = createRecorder(settings, events);
-  return { check: (checkFor, store) => tracedCheck(checkFor, store, start), close };
+  return createRecorder(settings, events);
 }
 
 function remedyOf(error: unknown): string {

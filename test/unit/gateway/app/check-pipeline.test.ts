@@ -10,6 +10,7 @@ import { HeaderWatch } from '../../../../src/gateway/core/header-watch.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { Denials } from '../../../../src/gateway/denials/denials.ts';
 import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
+import { createHandler } from '../../../../src/gateway/server/handler.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { NO_TRACING } from '../../../../src/gateway/telemetry/tracing/tracing.ts';
 import { policySetFrom } from '../../../support/policies.ts';
@@ -53,7 +54,14 @@ function setUp() {
     }),
     telemetry,
     tracing: NO_TRACING,
-    arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
+    handle: createHandler({
+      arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
+      onDecided(decision, dialect, durationMs) {
+        telemetry.decisions.decided(decision, dialect, durationMs);
+        denials.decided(decision, dialect, durationMs);
+      },
+      onFault: telemetry.decisions.checkFailed,
+    }),
     now,
   });
   /** Resolves to the decision that a proxy gets, or to undefined if the gateway failed. */

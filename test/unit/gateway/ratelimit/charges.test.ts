@@ -30,7 +30,7 @@ async function passedIn(
     let count = 0;
     for (let i = 0; i < 20; i++) {
       clock.nowMs = startMs + second * 1_000 + i * 50;
-      const isPassed = !(await send(before)).isOver;
+      const isPassed = !(await send(before)).isOverLimit;
       if (isPassed) count++;
       // Envoy answers a denied request itself, so its response ends earlier.
       clock.nowMs += isPassed ? 7 : 1;
@@ -54,16 +54,16 @@ describe('at four times the limit, as many requests pass in each second as the l
 
 test('the charge of an admitted check that does not fit takes what is left', async () => {
   const { send } = limitingAt(NOON_MS);
-  expect((await send(0)).isOver).toBe(false);
-  const { isOver, statuses } = await send(1_000);
-  expect([isOver, statuses[0]?.remaining]).toEqual([true, 0]);
-  expect((await send(0)).isOver).toBe(true);
+  expect((await send(0)).isOverLimit).toBe(false);
+  const { isOverLimit, statuses } = await send(1_000);
+  expect([isOverLimit, statuses[0]?.remaining]).toEqual([true, 0]);
+  expect((await send(0)).isOverLimit).toBe(true);
 });
 
 test('a denied charge that was never admitted leaves the limit as it is', async () => {
   const { send } = limitingAt(NOON_MS);
-  for (let i = 0; i < 3; i++) expect((await send(6)).isOver).toBe(true);
-  expect((await send(5)).isOver).toBe(false);
+  for (let i = 0; i < 3; i++) expect((await send(6)).isOverLimit).toBe(true);
+  expect((await send(5)).isOverLimit).toBe(false);
 });
 
 describe('a call with several limits that asks for more than each', () => {
@@ -83,9 +83,9 @@ describe('a call with several limits that asks for more than each', () => {
     for (let ms = 0; ms < passed.length * 60_000; ms += 5 + (state % 31)) {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
       limiting.clock.nowMs = NOON_MS + ms;
-      const { isOver } = await limiting.answer({ ...call, descriptors: own });
+      const { isOverLimit } = await limiting.answer({ ...call, descriptors: own });
       const minute = Math.floor(ms / 60_000);
-      if (!isOver) passed[minute] = (passed[minute] ?? 0) + 1;
+      if (!isOverLimit) passed[minute] = (passed[minute] ?? 0) + 1;
     }
     return passed;
   }
@@ -114,8 +114,8 @@ test('a descriptor that had room in a denied call is within its limit', async ()
   const send = async (hits: readonly number[]) => {
     const { descriptors, ...call } = callOf('d', ['a=x', 'b=x']);
     const own = descriptors.map((each, i) => ({ ...each, hitsAddend: hits[i] }));
-    const { isOver, statuses } = await limiting.answer({ ...call, descriptors: own });
-    return [isOver, ...statuses.map((each) => [each.isOver, each.remaining])];
+    const { isOverLimit, statuses } = await limiting.answer({ ...call, descriptors: own });
+    return [isOverLimit, ...statuses.map((each) => [each.isOverLimit, each.remaining])];
   };
   expect(await send([3, 0])).toEqual([false, [false, 5], [false, 9]]);
   expect(await send([7, 9])).toEqual([true, [true, 0], [false, 0]]);
@@ -132,7 +132,7 @@ test('equal descriptors with own hits count together', async () => {
   const passed: boolean[] = [];
   for (let i = 0; i < 7; i++) {
     limiting.clock.nowMs += 20;
-    passed.push(!(await limiting.answer({ ...call, descriptors: own })).isOver);
+    passed.push(!(await limiting.answer({ ...call, descriptors: own })).isOverLimit);
   }
   expect(passed).toEqual([true, true, true, true, true, false, false]);
 });

@@ -3,7 +3,7 @@
  * TestJsonHandler), which answers 400 also if the service fails.
  */
 import { expect, test } from 'vitest';
-import { answerJson } from '../../../../src/gateway/app/ratelimit/rate-limit-service.ts';
+import { rateLimitService } from '../../../../src/gateway/app/ratelimit/rate-limit-service.ts';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
 import {
   type RateLimitAnswer,
@@ -11,32 +11,34 @@ import {
   RefusedCall,
 } from '../../../../src/gateway/ratelimit/call.ts';
 import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
+import { createHandler } from '../../../../src/gateway/server/handler.ts';
 
 const CALL = '{"domain": "foo"}';
 const OK: RateLimitAnswer = {
-  isOver: false,
-  statuses: [{ isOver: false, limit: undefined, remaining: 0, resetAfter: 0 }],
+  isOverLimit: false,
+  statuses: [{ isOverLimit: false, limit: undefined, remaining: 0, resetAfter: 0 }],
   headers: [],
   body: '',
   metadata: undefined,
 };
-const OVER: RateLimitAnswer = { ...OK, isOver: true };
+const OVER: RateLimitAnswer = { ...OK, isOverLimit: true };
 
 async function answerTo(written: string, service: () => RateLimitAnswer) {
   const calls: RateLimitCall[] = [];
   const faults: unknown[] = [];
   let decided = 0;
-  const { status, body } = await answerJson(written, {
-    limiting: {
-      answer(call) {
-        calls.push(call);
-        return Promise.resolve().then(() => ({ answer: service(), decision: EXEMPT }));
-      },
+  const { answerJson } = rateLimitService({
+    answer(call) {
+      calls.push(call);
+      return Promise.resolve().then(() => ({ answer: service(), decision: EXEMPT }));
     },
-    arrivals: new Arrivals(() => {}),
-    events: { checkFailed: (_dialect, error) => faults.push(error) },
-    onDecided: () => decided++,
+    handle: createHandler({
+      arrivals: new Arrivals(() => {}),
+      onDecided: () => decided++,
+      onFault: (_dialect, error) => faults.push(error),
+    }),
   });
+  const { status, body } = await answerJson(written, {});
   return { status, body: JSON.parse(body), calls, decided, faults: faults.length };
 }
 

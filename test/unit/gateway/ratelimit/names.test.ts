@@ -98,8 +98,8 @@ test('hits of an address before midnight count after it, if the limit is a token
   const admitted: number[] = [];
   for (let minute = -60; minute < 48 * 60; minute++) {
     limiting.clock.nowMs = midnightMs + minute * 60_000;
-    const { isOver } = await limiting.answer(callOf('domain', ['value=203.0.113.7']));
-    if (!isOver) admitted.push(minute);
+    const { isOverLimit } = await limiting.answer(callOf('domain', ['value=203.0.113.7']));
+    if (!isOverLimit) admitted.push(minute);
   }
   // The burst, then one an hour.
   expect(admitted).toHaveLength(24 + 48);
@@ -112,7 +112,7 @@ test('a call that is denied after midnight is named by the new day, and has the 
   limiting.clock.nowMs = midnightMs - 60_000;
   for (let i = 0; i < 2; i++) await limiting.answer(call);
   limiting.clock.nowMs = midnightMs + 60_000;
-  expect((await limiting.answer(call)).isOver).toBe(true);
+  expect((await limiting.answer(call)).isOverLimit).toBe(true);
   limiting.clock.nowMs = midnightMs + 2 * 3_600_000;
   for (let i = 0; i < 2; i++) await limiting.answer(call);
   const [before, after, later] = limiting.denied;

@@ -44,7 +44,7 @@ descriptors:
 }
 
 describe.each(ROWS)('$before and $hits of $limit per $unit', (row) => {
-  const isOver = row.outcome === 'over';
+  const isOverLimit = row.outcome === 'over';
   const status = {
     limit: { requestsPerUnit: row.limit, unit: row.unit, name: undefined },
     remaining: row.remaining,
@@ -54,26 +54,26 @@ describe.each(ROWS)('$before and $hits of $limit per $unit', (row) => {
 
   test(`are ${row.outcome}`, async () => {
     const answer = await answerTo(row);
-    expect(answer.isOver).toBe(isOver);
-    expect(answer.statuses).toEqual([{ ...status, isOver }]);
+    expect(answer.isOverLimit).toBe(isOverLimit);
+    expect(answer.statuses).toEqual([{ ...status, isOverLimit }]);
     expect(answer.counted).toEqual([`domain.key_value ${row.outcome} ${row.hits}`]);
   });
 
   test('pass in shadow mode', async () => {
     const answer = await answerTo(row, SHADOW);
-    expect(answer.isOver).toBe(false);
-    expect(answer.statuses).toEqual([{ ...status, isOver: false }]);
-    const outcome = isOver ? 'shadow_over' : row.outcome;
+    expect(answer.isOverLimit).toBe(false);
+    expect(answer.statuses).toEqual([{ ...status, isOverLimit: false }]);
+    const outcome = isOverLimit ? 'shadow_over' : row.outcome;
     expect(answer.counted).toEqual([`domain.key_value ${outcome} ${row.hits}`]);
   });
 });
 
 test('a descriptor without a limit is OK, and nothing is left of nothing', async () => {
   const limiting = limitingWith('domain: domain\ndescriptors: []\n');
-  const { isOver, statuses } = await limiting.answer(callOf('domain', ['key=value']));
-  expect([isOver, statuses]).toEqual([
+  const { isOverLimit, statuses } = await limiting.answer(callOf('domain', ['key=value']));
+  expect([isOverLimit, statuses]).toEqual([
     false,
-    [{ isOver: false, limit: undefined, remaining: 0, resetAfter: 0 }],
+    [{ isOverLimit: false, limit: undefined, remaining: 0, resetAfter: 0 }],
   ]);
   expect(limiting.counted).toEqual([]);
 });

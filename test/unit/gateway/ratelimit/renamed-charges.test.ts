@@ -52,7 +52,7 @@ test.each(['sliding-window-log', 'sliding-window-counter', 'token-bucket'])(
           const tenant = await answerTo('acme');
           if (isDeepStrictEqual(address, tenant)) continue;
           different++;
-          expect([address.isOver, tenant.isOver]).not.toEqual([true, false]);
+          expect([address.isOverLimit, tenant.isOverLimit]).not.toEqual([true, false]);
           for (const [i, { remaining }] of address.statuses.entries()) {
             expect(remaining).toBeGreaterThanOrEqual(tenant.statuses[i]?.remaining ?? 0);
           }

@@ -22,9 +22,9 @@ async function answersTo(limits: readonly (LimitOverride | undefined)[], options
     answers.push(await limiting.answer({ ...call, descriptors: limited }));
   }
   return {
-    passed: answers.filter(({ isOver }) => !isOver).length,
-    last: answers.at(-1)?.statuses.map(({ isOver, limit, remaining }) => ({
-      ...{ isOver, limit: limit?.requestsPerUnit, remaining },
+    passed: answers.filter(({ isOverLimit }) => !isOverLimit).length,
+    last: answers.at(-1)?.statuses.map(({ isOverLimit, limit, remaining }) => ({
+      ...{ isOverLimit, limit: limit?.requestsPerUnit, remaining },
     })),
   };
 }
@@ -42,12 +42,12 @@ describe.each([
     const { passed, last } = await answersTo(limits, options);
     expect(passed).toBe(1);
     expect(last?.find(({ limit }) => limit === 2)).toEqual({
-      isOver: true,
+      isOverLimit: true,
       limit: 2,
       remaining: 0,
     });
     const other = last?.find(({ limit }) => limit === 30);
-    expect(other?.isOver).toBe(false);
+    expect(other?.isOverLimit).toBe(false);
     // Aligned windows count denied hits, too.
     expect(other?.remaining).toBe(isAligned ? (limits[0] ? 22 : 23) : 28);
   });
@@ -55,7 +55,7 @@ describe.each([
   test('two equal descriptors with one limit count twice', async () => {
     const { passed, last } = await answersTo([per(4), per(4)], options);
     expect(passed).toBe(2);
-    expect(last?.every(({ isOver }) => isOver)).toBe(true);
+    expect(last?.every(({ isOverLimit }) => isOverLimit)).toBe(true);
   });
 });
 
@@ -63,7 +63,7 @@ test('hits that are more than a limit has left deny the call, although some are 
   const { passed, last } = await answersTo([per(3), undefined], SLIDING);
   expect(passed).toBe(1);
   expect(last).toEqual([
-    { isOver: true, limit: 3, remaining: 0 },
-    { isOver: false, limit: 30, remaining: 28 },
+    { isOverLimit: true, limit: 3, remaining: 0 },
+    { isOverLimit: false, limit: 30, remaining: 28 },
   ]);
 });

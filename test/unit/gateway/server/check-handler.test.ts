@@ -7,6 +7,7 @@ import {
   createCheckHandler,
   type PendingCheck,
 } from '../../../../src/gateway/server/check-handler.ts';
+import { createHandler } from '../../../../src/gateway/server/handler.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { checkRequest, NOON_MS } from '../../../support/requests.ts';
 
@@ -17,15 +18,18 @@ beforeEach(() => {
 });
 
 function handlerWith(check: CheckHandlerOptions['check']) {
+  const handle = createHandler({
+    arrivals: new Arrivals(() => events.push('abandoned')),
+    onDecided: ({ reason }, dialect) => events.push(`decided ${reason} ${dialect}`),
+    onFault: (_, error) => events.push(`fault ${(error as Error).message}`),
+  });
   return createCheckHandler({
+    handle,
     check,
     policies: { current: SET },
     now: () => NOON_MS,
-    onDecided: ({ reason }, dialect) => events.push(`decided ${reason} ${dialect}`),
     onMisconfigured: (dialect, missing) => events.push(`misconfigured ${dialect} ${missing}`),
     onParsed: (dialect) => events.push(`parsed ${dialect}`),
-    onFault: (_, error) => events.push(`fault ${(error as Error).message}`),
-    arrivals: new Arrivals(() => events.push('abandoned')),
   });
 }
 
@@ -82,6 +86,6 @@ describe('a check', () => {
     handlerWith(check as CheckHandlerOptions['check'])(pending(parts));
     await nextTurn();
     await nextTurn();
-    expect(events.filter((event) => event !== 'parsed nginx')).toEqual(['fault bad', 'fail']);
+    expect(events.filter((event) => event !== 'parsed nginx')).toEqual(['fail', 'fault bad']);
   });
 });

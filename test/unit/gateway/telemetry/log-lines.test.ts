@@ -194,7 +194,9 @@ function denied(): Decision {
   if (source === undefined) throw new Error('it has a limit');
   const state = { limit: 5, remaining: 0, resetAfterMs: 1_000, retryAfterMs: 200 };
   const result = { admitted: false, states: [state], nowMs: NOON_MS };
-  const decision = decide([{ key: 'hg:v1:{g}:a', quota, cost: 1, source }], result, 'enforced');
+  const decision = decide([
+    { descriptors: [{ key: 'hg:v1:{g}:a', quota, cost: 1, source }], result, mode: 'enforced' },
+  ]);
   return { ...decision, denial: DENIAL };
 }
 

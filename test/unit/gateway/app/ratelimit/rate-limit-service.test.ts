@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rateLimitService } from '../../../../../src/gateway/app/ratelimit/rate-limit-service.ts';
+import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
 import { Arrivals } from '../../../../../src/gateway/server/arrivals.ts';
 import {
   FAULT,
   type GrpcStatus,
   MALFORMED,
 } from '../../../../../src/gateway/server/grpc/status.ts';
+import { createHandler } from '../../../../../src/gateway/server/handler.ts';
 import { field } from '../../../../support/grpc-frames.ts';
 
 const NOISE = Buffer.from([0x02, 0x01, 0x00]);
@@ -14,21 +16,21 @@ const CALL = field(1, Buffer.from('edge'));
 /** Longer than the event loop may take without being late. */
 const BUSY_MS = 10;
 
-function serviceOf() {
+function serviceOf(error: Error) {
   const faults: string[] = [];
   const failed: GrpcStatus[] = [];
   const service = rateLimitService({
-    limiting: {
-      answer() {
-        throw new Error('the rules are broken');
-      },
+    answer() {
+      throw error;
     },
-    arrivals: new Arrivals(() => {}),
-    events: { checkFailed: (_, error) => faults.push((error as Error).message) },
-    onDecided: () => {},
+    handle: createHandler({
+      arrivals: new Arrivals(() => {}),
+      onDecided: () => {},
+      onFault: (_, error) => faults.push((error as Error).message),
+    }),
   });
   const call = { isGone: false, answer() {}, fail: (status: GrpcStatus) => failed.push(status) };
-  return { faults, failed, send: (message: Buffer) => service.handle(call, message) };
+  return { faults, failed, send: (message: Buffer) => service.handle(call, message, {}) };
 }
 
 function busyForMs(ms: number): void {
@@ -36,23 +38,43 @@ function busyForMs(ms: number): void {
   while (performance.now() < endMs);
 }
 
-test.each([
-  ['a message that is malformed', NOISE, MALFORMED, []],
-  ['a call that cannot be answered because of a fault', CALL, FAULT, ['the rules are broken']],
-])('refuses %s, at once and while the event loop is late', async (_, message, status, faults) => {
-  const once = serviceOf();
-  once.send(message);
-  expect([once.failed, once.faults]).toEqual([[status], faults]);
+const BROKEN = new Error('the rules are broken');
+const LATE = new StoreError('timeout', 'late');
+const UNAVAILABLE = { code: 14, message: 'The store failed.' };
 
-  const late = serviceOf();
-  late.send(message);
-  busyForMs(BUSY_MS);
-  late.send(message);
-  expect(late.failed).toEqual([status]);
-  await nextTurn();
-  await nextTurn();
-  expect([late.failed, late.faults]).toEqual([
-    [status, status],
-    [...faults, ...faults],
-  ]);
-});
+test.each([
+  {
+    what: 'a message that is malformed',
+    message: NOISE,
+    error: BROKEN,
+    status: MALFORMED,
+    faults: [],
+  },
+  {
+    what: 'a call that a fault keeps from its answer',
+    message: CALL,
+    error: BROKEN,
+    status: FAULT,
+    faults: [BROKEN.message],
+  },
+  { what: 'a call without the store', message: CALL, error: LATE, status: UNAVAILABLE, faults: [] },
+])(
+  'refuses $what, at once and while the event loop is late',
+  async ({ message, error, status, faults }) => {
+    const once = serviceOf(error);
+    once.send(message);
+    expect([once.failed, once.faults]).toEqual([[status], faults]);
+
+    const late = serviceOf(error);
+    late.send(message);
+    busyForMs(BUSY_MS);
+    late.send(message);
+    expect(late.failed).toEqual([status]);
+    await nextTurn();
+    await nextTurn();
+    expect([late.failed, late.faults]).toEqual([
+      [status, status],
+      [...faults, ...faults],
+    ]);
+  },
+);

@@ -19,13 +19,17 @@ function state(limit: number, remaining: number, retryAfterMs = 0): QuotaState {
 describe('the binding limit', () => {
   test('of an admitted request has the least remaining fraction', () => {
     const states = [state(5, 4), state(50, 1), state(100, 99)];
-    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    const decision = decide([
+      { descriptors: descriptors, result: { admitted: true, states, nowMs: 0 }, mode: 'enforced' },
+    ]);
     expect(decision).toMatchObject({ verdict: 'allow', reason: 'within_limits', policy: 'login' });
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
   test('of an admitted request may have more requests left than another limit', () => {
     const states = [state(5, 4), state(50, 10), state(100, 99)];
-    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    const decision = decide([
+      { descriptors: descriptors, result: { admitted: true, states, nowMs: 0 }, mode: 'enforced' },
+    ]);
     expect(decision.binding).toEqual({
       ...{ limit: limits[1], state: states[1], nowMs: 0, key: 'login:ip:5min' },
     });
@@ -34,30 +38,40 @@ describe('the binding limit', () => {
   });
   test('of a denied request has the longest wait', () => {
     const states = [state(5, 0, 1_000), state(50, 0, 9_000), state(100, 0, 5_000)];
-    const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
+    const decision = decide([
+      { descriptors: descriptors, result: { admitted: false, states, nowMs: 0 }, mode: 'enforced' },
+    ]);
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'over_limit' });
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
   test('of a denied request is one that denied it', () => {
     const states = [state(5, 1, 0), state(50, 0, 1), state(100, 0, 0)];
-    const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
+    const decision = decide([
+      { descriptors: descriptors, result: { admitted: false, states, nowMs: 0 }, mode: 'enforced' },
+    ]);
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
   test('is the first of equals', () => {
     const states = [state(5, 5), state(50, 50), state(100, 100)];
-    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    const decision = decide([
+      { descriptors: descriptors, result: { admitted: true, states, nowMs: 0 }, mode: 'enforced' },
+    ]);
     expect(decision.binding?.limit.label).toBe('login');
   });
 });
 
 test('a limit that was not checked is never the binding one', () => {
   const states = [undefined, state(50, 0, 1), undefined];
-  const decision = decide(descriptors, { admitted: false, states, nowMs: 7 }, 'local');
+  const decision = decide([
+    { descriptors: descriptors, result: { admitted: false, states, nowMs: 7 }, mode: 'local' },
+  ]);
   expect(decision).toMatchObject({ mode: 'local', binding: { limit: limits[1], nowMs: 7 } });
 });
 
 test('a result without a state is an error', () => {
-  expect(() => decide([], { admitted: true, states: [], nowMs: 0 }, 'enforced')).toThrow(
-    RangeError,
-  );
+  expect(() =>
+    decide([
+      { descriptors: [], result: { admitted: true, states: [], nowMs: 0 }, mode: 'enforced' },
+    ]),
+  ).toThrow(RangeError);
 });

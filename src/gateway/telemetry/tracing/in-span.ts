@@ -1,0 +1,25 @@
+/** Records a span for each sampled check or call. */
+import type { CheckSpan } from '../../core/check-span.ts';
+import type { Decision } from '../../core/counting/decision.ts';
+
+/** Ends the span with what `decide` decides. */
+export function inSpan<Result>(
+  span: CheckSpan,
+  decide: (span: CheckSpan) => Result | Promise<Result>,
+  decisionOf: (result: Result) => Decision,
+): Result | Promise<Result> {
+  const record = (result: Result) => {
+    span.decided(decisionOf(result));
+    return result;
+  };
+  const recordFailure = (error: unknown): never => {
+    span.failed(error);
+    throw error;
+  };
+  try {
+    const result = decide(span);
+    return result instanceof Promise ? result.then(record, recordFailure) : record(result);
+  } catch (error) {
+    return recordFailure(error);
+  }
+}
