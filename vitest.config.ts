@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { RunReporter } from './test/support/run-report.ts';
+import { RunReporter } from './test/run/run-report.ts';
 
 // The tests set what they need. What a shell has set for a gateway is not for theirs.
 for (const name of Object.keys(process.env))
@@ -40,7 +40,7 @@ const LEAST_COVERED = {
 const REAL_PROGRAMS = {
   // Some servers refuse the locale of a user that the machine does not have.
   env: { NODE_COMPILE_CACHE, LC_ALL: 'C.UTF-8' },
-  globalSetup: ['test/support/provision.ts'],
+  globalSetup: ['test/run/provision.ts'],
   // Long enough for a machine that is busy with something else.
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -91,7 +91,7 @@ export default defineConfig({
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
           ...SIDE_BY_SIDE,
-          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/support/rights.ts'],
+          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/run/rights.ts'],
         },
       },
       {

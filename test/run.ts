@@ -1,6 +1,6 @@
 /**
  * `npm test`: the unit tests with their coverage, then the system tests in their short form. `npm run test:all`: all
- * tests, in their whole form. A file that failed runs once more, alone; `test/support/second-try.ts` says which files.
+ * tests, in their whole form. A file that failed runs once more, alone; `test/run/second-try.ts` says which files.
  * Then come a line for each flaky file and one closing line. `npm test -- ARGUMENTS` is `vitest run ARGUMENTS`.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -8,10 +8,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { closingLine, type FileResult, REPORT_FILE_VARIABLE } from './support/run-report.ts';
-import { decide, flakyLine, passes, type Run, totalOf } from './support/second-try.ts';
+import { closingLine, type FileResult, REPORT_FILE_VARIABLE } from './run/run-report.ts';
+import { decide, flakyLine, passes, type Run, totalOf } from './run/second-try.ts';
 
-const PROVISION = fileURLToPath(new URL('support/provision.ts', import.meta.url));
+const PROVISION = fileURLToPath(new URL('run/provision.ts', import.meta.url));
 const UNIT = ['--project', 'unit', '--coverage'];
 const SHORT = ['--project', 'system'];
 const WHOLE = [...SHORT, '--project', 'platform', '--project', 'scenarios'];

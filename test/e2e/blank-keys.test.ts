@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { BLANKS, withBlanks } from '../support/blanks.ts';
-import { type ByteApplication, startByteApplication } from '../support/byte-application.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { statusOverHttp2 } from '../support/http2-call.ts';
-import { HTTP_2 } from '../support/http2-proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { type ByteApplication, startByteApplication } from './support/byte-application.ts';
+import { statusOverHttp2 } from './support/http2-call.ts';
+import { HTTP_2 } from './support/http2-proxies.ts';
 
 const programs = inject('programs');
 const KEY = 'the-blocked-key';

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, inject, test } from 'vitest';
 import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { type CaddyProgram, writeCaddySite } from '../support/caddy-site.ts';
 import { findProgram } from '../support/programs.ts';
 import { validFile } from '../support/proxy-config.ts';
+import { type CaddyProgram, writeCaddySite } from './support/caddy-site.ts';
 
 const POLICIES = `
 version: 1

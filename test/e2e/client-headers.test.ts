@@ -13,14 +13,14 @@ import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
+import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
   type PythonServer,
   type ServedRequest,
   startPythonApplication,
-} from '../support/python-applications.ts';
-import { answerTo, statusOf } from '../support/raw-http.ts';
-import { realTraefik } from '../support/traefik.ts';
+} from './support/python-applications.ts';
 
 /** Every character that RFC 9110 allows in a name, besides letters, digits and the hyphen. */
 const ODD_CHARACTERS = [..."_.~!#$%&'*+^`|"];

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type CountingRelay, startCountingRelay } from '../support/counting-relay.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
@@ -19,6 +18,7 @@ import { isNeeded } from '../support/programs.ts';
 import { ENVOYS, type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { answerTo } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type CountingRelay, startCountingRelay } from './support/counting-relay.ts';
 
 const LOGIN = '/api/auth/login';
 const MEGABYTE = 1024 * 1024;

@@ -9,7 +9,6 @@ import { readEnvironment } from '../../src/gateway/config/settings/environment.t
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { shown } from '../support/nginx-quickstart.ts';
 import {
   nginxArguments,
   startNginxSite,
@@ -19,6 +18,7 @@ import {
 import { findProgram } from '../support/programs.ts';
 import { validFile } from '../support/proxy-config.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { shown } from './support/nginx-quickstart.ts';
 
 const WITH_KEYS =
   'version: 1\nidentity: { sources: [api_key, ip] }\ndefault: { limits: [99/1h] }\n';

@@ -5,14 +5,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type CaddyProgram, type CaddySite, startCaddySite } from '../support/caddy-site.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { CADDIES } from '../support/proxies.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { type CaddyProgram, type CaddySite, startCaddySite } from './support/caddy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { type SiteRequest, siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `
 version: 1

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type EnvoyMode, type EnvoyProgram, startEnvoySite } from '../support/envoy-site.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { ENVOYS } from '../support/proxies.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { type EnvoyMode, type EnvoyProgram, startEnvoySite } from './support/envoy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }

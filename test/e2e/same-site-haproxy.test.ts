@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { startHaproxySite } from '../support/haproxy-site.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { startHaproxySite } from './support/haproxy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { type SiteRequest, siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const describeWith = describe.skipIf(inject('programs').haproxy === undefined);
 

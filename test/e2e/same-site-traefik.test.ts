@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
 import { realTraefik } from '../support/traefik.ts';
 import { replayTraefik } from '../support/traefik-replay.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }

@@ -16,13 +16,13 @@ import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
+import { exchange } from '../support/raw-http.ts';
+import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
   type ServedRequest,
   startPythonApplication,
-} from '../support/python-applications.ts';
-import { exchange } from '../support/raw-http.ts';
-import { realTraefik } from '../support/traefik.ts';
+} from './support/python-applications.ts';
 
 const SETTINGS = 'HTTP2-Settings: AAMAAABkAAQAAP__';
 const TOKENS = 'Connection: Upgrade, HTTP2-Settings';

@@ -4,11 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CommandResult, runCommand } from '../support/command.ts';
-import { type DropInContainer, startDropInContainer } from '../support/drop-in.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
+import { type DropInContainer, startDropInContainer } from './support/drop-in.ts';
 
 const RULES = `
 domain: edge

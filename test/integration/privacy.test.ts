@@ -20,7 +20,7 @@ import { lineOf, type ProxyFixture } from '../support/proxy-fixture.ts';
 import { exchange } from '../support/raw-http.ts';
 import { ownRedisIsHere, startRedisInFolder, temporaryFolder } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
-import { Sentinels, spellings } from '../support/sentinels.ts';
+import { Sentinels, spellings } from './support/sentinels.ts';
 
 const sentinels = new Sentinels();
 const PROXY_SECRET = sentinels.text('proxy secret');

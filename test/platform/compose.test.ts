@@ -4,6 +4,9 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
+import { call, statuses } from '../support/http.ts';
+import { RULES, RULES_FILE } from '../support/observability-rules.ts';
+import { redisIsHere, startRedis } from '../support/redis.ts';
 import {
   fileOfCompose,
   type Machine,
@@ -11,12 +14,9 @@ import {
   readYaml,
   SERVICES,
   startMachine,
-} from '../support/compose.ts';
-import { call, statuses } from '../support/http.ts';
-import { DASHBOARD_FOLDER, DASHBOARDS, queriesOf } from '../support/observability-dashboards.ts';
-import { RULES, RULES_FILE } from '../support/observability-rules.ts';
-import { checkPrometheusFile, startPrometheus } from '../support/prometheus.ts';
-import { redisIsHere, startRedis } from '../support/redis.ts';
+} from './support/compose.ts';
+import { DASHBOARD_FOLDER, DASHBOARDS, queriesOf } from './support/observability-dashboards.ts';
+import { checkPrometheusFile, startPrometheus } from './support/prometheus.ts';
 
 const DASHBOARDS_IN_GRAFANA = '/etc/grafana/dashboards';
 const SCRAPE_SECONDS = 5;

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { startGatewayProcess } from '../support/gateway.ts';
-import { renderedChart, valueFile } from '../support/helm.ts';
 import { call, statuses } from '../support/http.ts';
+import { redisIsHere, startRedis } from '../support/redis.ts';
+import { renderedChart, valueFile } from './support/helm.ts';
 import {
   type ConfigMap,
   containersOf,
@@ -15,8 +16,7 @@ import {
   type KubernetesObject,
   ofKind,
   probesOf,
-} from '../support/kubernetes.ts';
-import { redisIsHere, startRedis } from '../support/redis.ts';
+} from './support/kubernetes.ts';
 
 const { helm: hasHelm } = inject('programs');
 

@@ -1,7 +1,7 @@
 /** The chart and deploy/kubernetes/base are one set of objects, written twice: this test compares them. */
 import { describe, expect, inject, test } from 'vitest';
-import { renderedChart, valueFile } from '../support/helm.ts';
-import { type KubernetesObject, rendered } from '../support/kubernetes.ts';
+import { renderedChart, valueFile } from './support/helm.ts';
+import { type KubernetesObject, rendered } from './support/kubernetes.ts';
 
 const { helm: hasHelm, kubectl: hasKubectl } = inject('programs');
 

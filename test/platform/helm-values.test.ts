@@ -1,8 +1,8 @@
 /** What helm says about values of the chart that are wrong, and what the notes say about values that are not safe. */
 import { describe, expect, inject, test } from 'vitest';
 import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
-import { chartFile, notesOf, refusalOf, renderedChart, valueFile } from '../support/helm.ts';
-import { containersOf, type Deployment, ofKind } from '../support/kubernetes.ts';
+import { chartFile, notesOf, refusalOf, renderedChart, valueFile } from './support/helm.ts';
+import { containersOf, type Deployment, ofKind } from './support/kubernetes.ts';
 
 const { helm: hasHelm } = inject('programs');
 

@@ -15,7 +15,7 @@ import {
   renderedChart,
   valueFile,
   valueFiles,
-} from '../support/helm.ts';
+} from './support/helm.ts';
 import {
   type ConfigMap,
   containersOf,
@@ -26,8 +26,8 @@ import {
   ofKind,
   probesOf,
   restrictedViolations,
-} from '../support/kubernetes.ts';
-import { invalidObjects, provideSchemas } from '../support/kubernetes-schemas.ts';
+} from './support/kubernetes.ts';
+import { invalidObjects, provideSchemas } from './support/kubernetes-schemas.ts';
 
 const { helm: hasHelm, kubeconform: hasKubeconform } = inject('programs');
 const FILES = valueFiles();

@@ -20,12 +20,12 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startCollector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, statuses } from '../support/http.ts';
-import { buildImage, type Image } from '../support/image/build.ts';
-import { type ContainerOptions, canContain, containerCommand } from '../support/image/container.ts';
-import { writeOciLayout } from '../support/image/oci-layout.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
+import { buildImage, type Image } from './support/image/build.ts';
+import { type ContainerOptions, canContain, containerCommand } from './support/image/container.ts';
+import { writeOciLayout } from './support/image/oci-layout.ts';
 
 /** Node alone takes 127 MB of it. The real base has about 15 MB more: OpenSSL, and conversions of character sets. */
 const LARGEST_BYTES = 160_000_000;

@@ -11,7 +11,7 @@ import { IMPORT_KINDS } from '../../src/cli/import/kinds.ts';
 import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
 import { blocksOf } from '../support/page.ts';
-import { agree, comparable, readRecipe, runCommands, waitsOf } from '../support/recipe-page.ts';
+import { agree, comparable, readRecipe, runCommands, waitsOf } from './support/recipe-page.ts';
 
 const FOLDER = new URL('../../docs/recipes/', import.meta.url);
 const PAGES = globSync('from-*.md', { cwd: fileURLToPath(FOLDER) }).sort();

@@ -12,6 +12,12 @@ import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { ingressAnnotations } from '../support/ingress-nginx.ts';
+import { policyFileContext } from '../support/policies.ts';
+import { freePort } from '../support/ports.ts';
+import { findProgram } from '../support/programs.ts';
+import { runProxy } from '../support/proxies.ts';
+import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
+import { startUpstream } from '../support/upstream.ts';
 import {
   type Autoscaler,
   type ConfigMap,
@@ -32,13 +38,7 @@ import {
   type Secret,
   type Service,
   selected,
-} from '../support/kubernetes.ts';
-import { policyFileContext } from '../support/policies.ts';
-import { freePort } from '../support/ports.ts';
-import { findProgram } from '../support/programs.ts';
-import { runProxy } from '../support/proxies.ts';
-import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
-import { startUpstream } from '../support/upstream.ts';
+} from './support/kubernetes.ts';
 
 const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
 const SECRETS = {

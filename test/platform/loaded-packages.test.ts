@@ -6,7 +6,7 @@ import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 
-const PRINT_PACKAGES = fileURLToPath(new URL('../support/print-packages.ts', import.meta.url));
+const PRINT_PACKAGES = fileURLToPath(new URL('./support/print-packages.ts', import.meta.url));
 const POLICIES = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
 const CONFIG = fileURLToPath(new URL('../../config', import.meta.url));
 /** Half of what a gateway loads. */

@@ -4,9 +4,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { KUBERNETES_VERSIONS } from '../support/helm.ts';
-import { invalidObjects, provideSchemas } from '../support/kubernetes-schemas.ts';
 import { findProgram } from '../support/programs.ts';
+import { KUBERNETES_VERSIONS } from './support/helm.ts';
+import { invalidObjects, provideSchemas } from './support/kubernetes-schemas.ts';
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url));
 const [NEWEST] = KUBERNETES_VERSIONS;

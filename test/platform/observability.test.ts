@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { LOG_LINES } from '../../src/gateway/telemetry/log-lines.ts';
 import { registeredMetrics } from '../../tools/docs/metrics.ts';
 import { waitUntil } from '../support/eventually.ts';
-import { DASHBOARDS, queriesOf } from '../support/observability-dashboards.ts';
 import {
   blocksOf,
   metricsNamedIn,
@@ -16,15 +15,16 @@ import {
   RULES_FILE,
   RUNBOOKS,
 } from '../support/observability-rules.ts';
-import { type Measured, startMeasured } from '../support/observability-traffic.ts';
+import { ownRedisIsHere, startRedis } from '../support/redis.ts';
+import { DASHBOARDS, queriesOf } from './support/observability-dashboards.ts';
+import { type Measured, startMeasured } from './support/observability-traffic.ts';
 import {
   checkPrometheusFile,
   checkRules,
   type Prometheus,
   startPrometheus,
   testRules,
-} from '../support/prometheus.ts';
-import { ownRedisIsHere, startRedis } from '../support/redis.ts';
+} from './support/prometheus.ts';
 
 const prometheusIsHere = inject('programs').prometheus !== undefined;
 const read = (file: URL) => readFileSync(file, 'utf8');

@@ -16,7 +16,7 @@ import {
   readRecipe,
   runCommands,
   waitsOf,
-} from '../support/recipe-page.ts';
+} from './support/recipe-page.ts';
 
 const FOLDER = new URL('../../docs/recipes/', import.meta.url);
 const ALL = globSync('*.md', { cwd: fileURLToPath(FOLDER) }).sort();

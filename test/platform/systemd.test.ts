@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { type BootedSystemd, bootSystemd, canBootSystemd } from '../support/booted-systemd.ts';
 import { type InstalledPackage, installPackage } from '../support/package.ts';
 import { IN_DOCKER } from '../support/programs.ts';
+import { type BootedSystemd, bootSystemd, canBootSystemd } from './support/booted-systemd.ts';
 
 const UNIT = fileURLToPath(new URL('../../deploy/systemd/headgate.service', import.meta.url));
 const ENVIRONMENT = new URL('../../deploy/systemd/headgate.env', import.meta.url);

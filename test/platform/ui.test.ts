@@ -20,9 +20,9 @@ import {
   type Visitor,
   visit,
 } from '../support/operations.ts';
-import { openOpsPage } from '../support/ops-page.ts';
 import { freePort } from '../support/ports.ts';
 import { ownRedisIsHere, startRedis } from '../support/redis.ts';
+import { openOpsPage } from './support/ops-page.ts';
 
 const { chromium: program } = inject('programs');
 const TOKEN = 'the-token-of-all-operators';

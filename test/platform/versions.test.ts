@@ -1,7 +1,7 @@
 /** docs/versions.md says what the tests run with. `npm run docs -- versions` writes its table again. */
 import { afterAll, expect, inject, test } from 'vitest';
 import { type Row, tableOf, writeTable } from '../support/document-tables.ts';
-import { TESTED, versionsOf } from '../support/tested-versions.ts';
+import { TESTED, versionsOf } from './support/tested-versions.ts';
 
 const FILE = 'versions.md';
 const COLUMNS = ['program', 'versions', 'what the tests do with it'] as const;
