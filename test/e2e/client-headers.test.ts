@@ -2,9 +2,7 @@
  * Which headers of a client reach an application: no name that the application could take for another one, and nothing
  * that changes the host or the path that headgate checked.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -14,6 +12,7 @@ import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
@@ -55,10 +54,7 @@ let ports: { readonly headgate: number; readonly grpc: number };
 let gateway: Gateway;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-client-headers-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, '{ version: 1, default: { limits: [100000/1h] } }');
+  const policies = temporaryFile(stack, '{ version: 1, default: { limits: [100000/1h] } }');
   ports = { headgate: await freePort(), grpc: await freePort() };
   gateway = stack.use(
     await startGateway({

@@ -2,8 +2,7 @@
  * `on_gateway_failure: deny` through real proxies. While the gateway is down or hangs, the proxy refuses what an
  * application would serve as a login, and passes other requests.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { simpleSpellingsOf } from '../../src/cli/check/advice/spellings.ts';
@@ -15,6 +14,7 @@ import { isNeeded } from '../support/programs.ts';
 import { type RunningProxy, startCaddy } from '../support/proxies.ts';
 import { COMPLETE_PROXIES, isHere, type ProxyStart } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
@@ -86,8 +86,7 @@ const running = new Map<string, Proxied>();
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-gateway-failure-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(stack);
   const policies = join(folder, 'policies.yaml');
   // All proxies send the requests of one client. The proxies' own files say which requests they refuse.
   writeFileSync(policies, '{ version: 1, default: { limits: [1000000/1h] } }');

@@ -3,10 +3,8 @@
  * WebSocket. Behind every proxy, only WebSocket reaches it.
  */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -17,6 +15,7 @@ import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { exchange } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
@@ -92,10 +91,7 @@ let gateway: Gateway;
 let application: PythonApplication;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-upgrades-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, POLICIES);
+  const policies = temporaryFile(stack, POLICIES);
   const [headgate, grpc] = [await freePort(), await freePort()];
   gateway = stack.use(
     await startGateway({

@@ -1,12 +1,12 @@
 /** docs/choosing-limits.md: every command runs in the order of the page, on the log that the repository generates. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { NODE } from '../support/tested-command.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -28,8 +28,7 @@ test('every command of the page works, and prints what the page shows', {
   timeout: 120_000,
 }, async () => {
   await using started = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-limits-'));
-  started.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(started);
   const sample = execFileSync(NODE, [join(ROOT, 'tools/sample-log.ts')], { maxBuffer: 2 ** 28 });
   writeFileSync(join(folder, 'access.log'), sample);
   const [tests = ''] = fenced('yaml');

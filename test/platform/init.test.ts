@@ -5,10 +5,8 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -25,6 +23,7 @@ import {
   commandsIn,
   SEALED,
 } from '../support/sealed-network.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { NODE } from '../support/tested-command.ts';
 import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 import { startTraefikOrReplay } from '../support/traefik.ts';
@@ -37,8 +36,7 @@ const programs = inject('programs');
 const { tmux } = programs;
 
 const started = new AsyncDisposableStack();
-const root = mkdtempSync(join(tmpdir(), 'headgate-init-'));
-started.defer(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder(started);
 afterAll(() => started.disposeAsync());
 
 const BINARIES: Readonly<Record<string, ProgramName>> = {

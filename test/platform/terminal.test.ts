@@ -3,16 +3,16 @@
  * direction of text. Every command runs against a server whose answers consist of such characters.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { createTelemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { runCommand } from '../support/command.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 /** Clears the screen, ends lines in five ways, reverses text, hides, rings the bell, and sets the title. */
 const HOSTILE =
@@ -152,8 +152,7 @@ const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
 const WITH_JSON = ['clients top', 'policies list', 'overrides', 'stats', 'explain'];
 
 const started = new AsyncDisposableStack();
-const folder = mkdtempSync(join(tmpdir(), 'headgate-terminal-'));
-started.defer(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(started);
 let url: string;
 /** The answer of the server to each call. */
 let reply: (call: Call) => { status: number; body: string };

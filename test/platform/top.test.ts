@@ -1,12 +1,12 @@
 /** `headgate top` in a real terminal, on a real gateway with traffic. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { newAddress, policyFile, startOperated, visit } from '../support/operations.ts';
 import { userEnvironment } from '../support/package.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 
@@ -14,8 +14,7 @@ const { tmux } = inject('programs');
 const KEYS = /^Tab table {2}Enter why .* q quit$/;
 
 const started = new AsyncDisposableStack();
-const folder = mkdtempSync(join(tmpdir(), 'headgate-top-'));
-started.defer(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(started);
 const fileOf = (name: string) => join(folder, name);
 let policies: string;
 let gateway: Gateway;

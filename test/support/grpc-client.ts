@@ -135,7 +135,8 @@ type HealthService = ServiceDefinition &
 
 const PATIENCE_MS = 30_000;
 
-function unary<Message>(
+/** Sends these bytes to a method. */
+export function unary<Message>(
   client: Client,
   path: string,
   bytes: Uint8Array,

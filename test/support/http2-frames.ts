@@ -35,23 +35,13 @@ export async function connectRawHttp2(port: number, path: string): Promise<RawHt
   socket.on('data', (bytes: Buffer) => {
     received = Buffer.concat([received, bytes]);
   });
-  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0)]));
-  const head = Buffer.concat([
-    // Indexed: POST, http (RFC 7541, appendix A).
-    Buffer.from([0x83, 0x86]),
-    ...[
-      [':path', path],
-      [':authority', 'a'],
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-    ].map(([name = '', value = '']) => literal(name, value)),
-  ]);
+  socket.write(START);
   let nextStream = 1;
   return {
     openAndReset(count) {
       const frames: Buffer[] = [];
       for (const end = nextStream + 2 * count; nextStream < end; nextStream += 2) {
-        frames.push(frame(Type.headers, END_HEADERS, nextStream, head));
+        frames.push(callHeaders(nextStream, { path }));
         frames.push(frame(Type.reset, 0, nextStream, CANCEL));
       }
       socket.write(Buffer.concat(frames));

@@ -1,11 +1,11 @@
 /** A Redis server of this machine with a folder of its own, which can be killed or frozen and started again there. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './ports.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { temporaryFolder } from './temporary.ts';
 
 export interface RedisNode extends AsyncDisposable {
   readonly url: string;
@@ -29,8 +29,7 @@ export interface RedisNodeOptions {
 export async function startRedisNode(options: RedisNodeOptions): Promise<RedisNode> {
   const { args, account, files } = options;
   await using unlessItStarts = new AsyncDisposableStack();
-  const cwd = mkdtempSync(join(tmpdir(), 'headgate-redis-'));
-  unlessItStarts.defer(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = temporaryFolder(unlessItStarts);
   const port = options.port ?? (await freePort());
   for (const [name, text] of Object.entries(files?.(port) ?? {})) {
     writeFileSync(join(cwd, name), text);

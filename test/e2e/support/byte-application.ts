@@ -1,9 +1,8 @@
 /** An application that accepts any bytes in its headers, as lenient servers do, and answers 200 to every request. */
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { type LocalServer, listenLocally } from '../../support/local-server.ts';
 
-export interface ByteApplication extends AsyncDisposable {
-  readonly port: number;
+export interface ByteApplication extends LocalServer {
   /** The head of every request that reached it, one character per byte, in order. */
   readonly heads: readonly string[];
 }
@@ -14,9 +13,7 @@ const END = '\r\n\r\n';
 /** Requests must have no body. */
 export async function startByteApplication(): Promise<ByteApplication> {
   const heads: string[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
     let text = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       text += chunk;
@@ -28,17 +25,6 @@ export async function startByteApplication(): Promise<ByteApplication> {
     });
     // A proxy may reset its connection.
     socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    heads,
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await listenLocally(server)), heads };
 }

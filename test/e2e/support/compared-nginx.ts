@@ -1,10 +1,8 @@
 /** A site of NGINX as it was and with the parts of headgate, and what must be the same. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { startGateway } from '../../support/gateway.ts';
 import { startNginxSite } from '../../support/nginx-site.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 import { compareSites, visitSite } from './site-comparison.ts';
 import { type SiteRequest, siteRequest } from './site-requests.ts';
 import { startVariedApplication } from './varied-application.ts';
@@ -41,10 +39,7 @@ interface More {
 /** The site as it was, and with headgate. `http` is the block with the includes that the quickstart names. */
 export async function startSites(http: string, { plain: before = http, files = {} }: More = {}) {
   await using parts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
-  parts.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, POLICIES);
+  const file = temporaryFile(parts, POLICIES);
   const gateway = parts.use(await startGateway({ HEADGATE_POLICIES: file }));
   const start = async (text: string) => {
     const application = parts.use(await startVariedApplication());

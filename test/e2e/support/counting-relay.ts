@@ -1,6 +1,6 @@
 /** Passes bytes on unchanged, and counts them and their connections: what a proxy sends to the gateway. */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { listenLocally } from '../../support/local-server.ts';
 
 export interface CountingRelay extends AsyncDisposable {
   readonly port: number;
@@ -11,7 +11,6 @@ export interface CountingRelay extends AsyncDisposable {
 }
 
 export async function startCountingRelay(targetPort: number): Promise<CountingRelay> {
-  const open = new Set<Socket>();
   let connections = 0;
   let bytes = 0;
   const server = createServer((near) => {
@@ -20,32 +19,22 @@ export async function startCountingRelay(targetPort: number): Promise<CountingRe
     near.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
     });
-    for (const socket of [near, far]) {
-      open.add(socket);
-      // If one side closes or fails, both do.
-      socket
-        .on('error', () => {})
-        .on('close', () => {
-          open.delete(socket);
-          near.destroy();
-          far.destroy();
-        });
-    }
+    const closeBoth = () => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) socket.on('error', () => {}).on('close', closeBoth);
     near.pipe(far).pipe(near);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const { port, [Symbol.asyncDispose]: close } = await listenLocally(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     get connections() {
       return connections;
     },
     get bytes() {
       return bytes;
     },
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of open) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: close,
   };
 }

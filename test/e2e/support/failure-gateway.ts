@@ -1,10 +1,9 @@
 /** A port where a gateway is down, hangs, is killed, or has a fault. */
-import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
-import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
+import { type LocalServer, listenLocally } from '../../support/local-server.ts';
 import { startProcess } from '../../support/process.ts';
 import type { GatewayPorts } from './failure-policies.ts';
 
@@ -61,16 +60,7 @@ export async function startGatewayLab({ port, grpcPort }: GatewayPorts): Promise
 }
 
 /** Answers every request with 500. */
-async function faulty(server: Server | Http2Server, port: number): Promise<AsyncDisposable> {
-  const connections = new Set<Socket>();
-  server.on('connection', (connection: Socket) => connections.add(connection));
+function faulty(server: Server | Http2Server, port: number): Promise<LocalServer> {
   server.on('request', (_request, response: ServerResponse) => response.writeHead(500).end());
-  await once(server.listen(port, '127.0.0.1'), 'listening');
-  return {
-    [Symbol.asyncDispose]: async () => {
-      for (const connection of connections) connection.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return listenLocally(server, port);
 }

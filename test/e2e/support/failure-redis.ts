@@ -1,11 +1,10 @@
 /** A gateway that counts in a real Redis, and all failures of the two while the gateway still answers. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { eventually } from '../../support/eventually.ts';
 import { type GatewayProcess, PATIENT, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { connectTo, startRedis, type TestRedis } from '../../support/redis.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 import { type GatewayPorts, newClient, POLICIES } from './failure-policies.ts';
 import { LIMIT } from './failure-user.ts';
 
@@ -33,10 +32,7 @@ const WITHIN_MS = 60_000;
 
 export async function startRedisLab({ port, grpcPort }: GatewayPorts): Promise<RedisLab> {
   await using unlessItStarts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-failures-'));
-  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
-  const policyFile = join(folder, 'policies.yaml');
-  writeFileSync(policyFile, POLICIES);
+  const policyFile = temporaryFile(unlessItStarts, POLICIES);
   let redis = await startRedis();
   // A frozen Redis does not hear SIGTERM.
   unlessItStarts.defer(async () => void (await redis.stop('SIGKILL')));

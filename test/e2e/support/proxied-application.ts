@@ -1,9 +1,7 @@
 /** An application behind a real proxy with a real gateway. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startGateway } from '../../support/gateway.ts';
 import type { Behind, RunningProxy } from '../../support/proxies.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
 
 export interface ProxiedApplication extends AsyncDisposable {
@@ -19,10 +17,7 @@ export async function startProxiedApplication(
   start: (behind: Behind) => Promise<RunningProxy>,
 ): Promise<ProxiedApplication> {
   await using started = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-proxied-'));
-  started.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, policies);
+  const file = temporaryFile(started, policies);
   const gateway = started.use(
     await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }),
   );

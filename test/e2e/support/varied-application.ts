@@ -1,24 +1,19 @@
 /** An application that answers in many ways, by the last segment of the path, and records what it receives. */
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type LocalServer, listenLocally } from '../../support/local-server.ts';
+import { type ReceivedBody, recordingServer } from '../../support/recording-server.ts';
 
-export interface Received {
+export interface Received extends ReceivedBody {
   readonly method: string;
   readonly target: string;
   /** Name in lower case and value, in the order of the request. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly bytes: number;
-  readonly sha256: string;
 }
 
 /** What a client sends through a tunnel, and gets back. */
 export const TUNNELLED = 'through the tunnel';
 
-export interface VariedApplication extends AsyncDisposable {
-  readonly port: number;
+export interface VariedApplication extends LocalServer {
   readonly received: Received[];
 }
 
@@ -85,23 +80,12 @@ function answerStatus(status: number, response: ServerResponse): void {
 
 export async function startVariedApplication(): Promise<VariedApplication> {
   const received: Received[] = [];
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
-    const digest = createHash('sha256');
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      digest.update(chunk);
-      bytes += chunk.length;
-    });
-    request.on('end', () => {
-      received.push(receivedOf(request, bytes, digest.digest('hex')));
-      answer(request, response);
-    });
+  const server = recordingServer((request, response, body) => {
+    received.push(receivedOf(request, body));
+    answer(request, response);
   });
-  const tunnels = new Set<Duplex>();
   server.on('upgrade', (request, socket) => {
-    tunnels.add(socket);
-    socket.on('close', () => tunnels.delete(socket));
-    received.push(receivedOf(request, 0, ''));
+    received.push(receivedOf(request, { bytes: 0, sha256: '' }));
     socket.on('error', () => socket.destroy());
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
@@ -113,26 +97,12 @@ export async function startVariedApplication(): Promise<VariedApplication> {
       if (text.length >= TUNNELLED.length) socket.end(text);
     });
   });
-  // A proxy may use an idle connection again at any time.
-  server.keepAliveTimeout = 3_600_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    received,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      for (const tunnel of tunnels) tunnel.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await listenLocally(server)), received };
 }
 
-function receivedOf(request: IncomingMessage, bytes: number, sha256: string): Received {
-  const { method = '', url = '', rawHeaders } = request;
+function receivedOf({ method = '', url = '', rawHeaders }: IncomingMessage, body: ReceivedBody) {
   const headers: [string, string][] = [];
   for (let i = 0; i < rawHeaders.length; i += 2)
     headers.push([(rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '']);
-  return { method, target: url, headers, bytes, sha256 };
+  return { method, target: url, headers, ...body };
 }

@@ -1,11 +1,10 @@
 /** Checks as proxies send them, and what the answers show: the policies that counted the request, and the client. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { renameSync, writeFileSync } from 'node:fs';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { call, type HttpAnswer } from '../../support/http.ts';
 import { exchange } from '../../support/raw-http.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 
 /** So high that no request is denied. The tests look at whose remaining number decreases. */
 export const PLENTY = 1_000_000;
@@ -162,10 +161,7 @@ export async function startWith(
   env: NodeJS.ProcessEnv = {},
 ): Promise<PoliciedGateway> {
   await using unlessItStarts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-incidents-'));
-  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, policies);
+  const file = temporaryFile(unlessItStarts, policies);
   const gateway = await startGateway({ HEADGATE_POLICIES: file, ...env }, { reloads: true });
   unlessItStarts.defer(() => gateway[Symbol.asyncDispose]());
   const started = unlessItStarts.move();

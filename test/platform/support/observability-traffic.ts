@@ -1,13 +1,12 @@
 /** A gateway, and requests that change every metric that clients and proxies can change. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { waitUntil } from '../../support/eventually.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import type { TestRedis } from '../../support/redis.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 
 const SECRET = 'the-secret-of-a-test';
 const POLICIES = `
@@ -38,10 +37,7 @@ export interface Measured extends AsyncDisposable {
 
 export async function startMeasured(redis: TestRedis): Promise<Measured> {
   await using unlessItStarts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-observability-'));
-  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, POLICIES);
+  const file = temporaryFile(unlessItStarts, POLICIES);
   const gateway = unlessItStarts.use(
     await startGateway(
       {
