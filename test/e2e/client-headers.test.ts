@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { HOST_AND_PATH_HEADERS } from '../support/host-and-path-headers.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
@@ -29,6 +28,27 @@ const ODD_NAMES = [
   ...['X_Forwarded_Host', 'X.Original.URL', '_', '.', '_X-Api-Key', 'X-Api-Key_', 'X-Api-Key.'],
   ...['CF_Connecting_IP', 'X_Real_IP', 'X_Forwarded_For', 'Content_Length', 'Transfer_Encoding'],
 ];
+
+/**
+ * Headers from which applications and frameworks take another host, port or path than that of the request. Every file
+ * of deploy/ sets or removes them, or says why it cannot.
+ */
+const HOST_AND_PATH_HEADERS = [
+  'Forwarded',
+  'X-Forwarded-Host',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Uri',
+  'X-Host',
+  'X-HTTP-Host-Override',
+  'X-Original-Host',
+  'X-Original-URI',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Script-Name',
+] as const;
 
 /** Each header twice: as it is usually written, and in lower case. */
 const SPOOFS = HOST_AND_PATH_HEADERS.map((name) => [

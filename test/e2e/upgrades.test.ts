@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { http2Requests } from '../support/http2-tunnel.ts';
+import { frame, literal, PREFACE, Type } from '../support/http2-frames.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
@@ -224,3 +224,20 @@ test('the application has served nothing from a tunnel', () => {
   expect(served.filter(({ path }) => path === '/tunnel')).toHaveLength(here);
   expect(served.map(({ version }) => version)).not.toContain('2');
 });
+
+const END_STREAM_AND_HEADERS = 0x05;
+
+/** The preface, and a GET of the path on each of the streams. */
+function http2Requests(path: string, streams: readonly number[]): Buffer {
+  const block = Buffer.concat([
+    literal(':method', 'GET'),
+    literal(':scheme', 'http'),
+    literal(':authority', 'a'),
+    literal(':path', path),
+  ]);
+  return Buffer.concat([
+    Buffer.from(PREFACE),
+    frame(Type.settings, 0, 0),
+    ...streams.map((stream) => frame(Type.headers, END_STREAM_AND_HEADERS, stream, block)),
+  ]);
+}
