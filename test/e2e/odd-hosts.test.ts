@@ -30,7 +30,7 @@ const REQUESTS: readonly (readonly [hosts: readonly string[], target: string])[]
   [['b'], 'http://admin.example.com:1:2/'],
 ];
 
-describe.concurrent.each(PROXY_ROWS)('$proxy $program', (row) => {
+describe.each(PROXY_ROWS)('$proxy $program', (row) => {
   test.skipIf(!isHere(row, programs))('lets no spelling of a host past its policy', async () => {
     await using proxied = await startProxiedApplication(POLICIES, row.start);
     const send = (hosts: readonly string[], target = '/') => {

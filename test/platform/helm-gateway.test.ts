@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { startGatewayProcess } from '../support/gateway.ts';
+import { PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
 import { renderedChart, valueFile } from './support/helm.ts';
@@ -56,7 +56,11 @@ describe.skipIf(!hasHelm)('the pod', () => {
       const objects = renderedChart(['--values', valueFile('redis.yaml')]);
       const env = environmentHere(objects);
       expect(env.HEADGATE_REDIS_URL).toBe('redis://headgate@redis.redis.svc.cluster.local:6379/0');
-      await using gateway = await startGatewayProcess({ ...env, HEADGATE_REDIS_URL: redis.url });
+      await using gateway = await startGatewayProcess({
+        ...env,
+        ...PATIENT,
+        HEADGATE_REDIS_URL: redis.url,
+      });
       const check = checkOf('GET', '/anything');
       expect((await call(gateway.url, '/nginx', { headers: check })).status).toBe(403);
       const secret = { ...check, 'x-headgate-secret': env.HEADGATE_PROXY_SECRET ?? '' };

@@ -52,7 +52,7 @@ describe.skipIf(!redisIsHere)('with Redis', () => {
     await eventually(
       () => exec(container, ['stats', '-o', 'json']),
       ({ stdout }) => stdout.includes('"store": "redis"') && stdout.includes('"version"'),
-      30_000,
+      100_000,
       'a gateway that counts in Redis',
     );
     const ask = () => call(container.jsonUrl, '/json', asJson('a'));
