@@ -8,7 +8,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createCheck, NO_EVENTS } from '../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../src/gateway/core/check.ts';
 import type { Dialect, ProxyCall } from '../src/gateway/core/dialect.ts';
 import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
 import { caddy } from '../src/gateway/dialects/caddy.ts';
@@ -49,7 +49,7 @@ const check = createCheck({
   salts: { at: () => SALTS },
   overrides: { current: NO_OVERRIDES },
   newId: () => '0f6e2d9c41ab-1',
-  events: NO_EVENTS,
+  observer: UNOBSERVED,
 });
 
 console.log(`${machineLine()}; the median of ${ROUNDS} rounds, each of both requests in turn.\n`);

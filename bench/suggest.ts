@@ -14,7 +14,7 @@ import { draftPolicyFile } from '../src/cli/evidence/suggest/policy-file-draft.t
 import { type Suggestions, suggest } from '../src/cli/evidence/suggest/suggest.ts';
 import { type Traffic, trafficIn } from '../src/cli/evidence/suggest/traffic.ts';
 import { type Recorded, TrafficLog } from '../src/cli/evidence/suggest/traffic-log.ts';
-import { createCheck, NO_EVENTS } from '../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../src/gateway/core/check.ts';
 import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../test/support/policies.ts';
@@ -189,7 +189,7 @@ function judge(policyFile: string, requests: readonly SyntheticRequest[]): Map<s
   let nowMs = 0;
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000_000 });
   const check = createCheck({
-    ...{ store, local: store, salts: { at: () => salts }, events: NO_EVENTS, newId: () => '' },
+    ...{ store, local: store, salts: { at: () => salts }, observer: UNOBSERVED, newId: () => '' },
     overrides: { current: NO_OVERRIDES },
   });
   const byActor = new Map<string, Verdicts>();

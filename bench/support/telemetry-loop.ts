@@ -1,5 +1,5 @@
 /** What telemetry does for one request, again and again in this process: nothing else runs between, and caches are warm. */
-import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { Decision } from '../../src/gateway/core/counting/decision.ts';
 import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
@@ -77,7 +77,7 @@ function decisions(): { allow: Decision; denial: Decision } {
     salts: { at: () => SALTS },
     overrides: { current: NO_OVERRIDES },
     newId: () => '0f6e2d9c41ab-1',
-    events: NO_EVENTS,
+    observer: UNOBSERVED,
   });
   const set = policySetFrom('{ version: 1, default: { limits: [1/1h] } }');
   const decide = () => check(checkRequest({ client: CLIENT }), set, Date.now()) as Decision;

@@ -234,7 +234,7 @@ async function complaintsOn(file: string) {
   const settings = readEnvironment({});
   const read = { file, path: file, text, policies: validFile(POLICIES), settings };
   const findings = await examineProxyFile({ ...read, isAccepted: async () => undefined });
-  return findings.filter(({ severity }) => severity !== 'fine').map(({ problem }) => problem);
+  return findings.filter(({ severity }) => severity !== 'fine').map(({ message }) => message);
 }
 
 describe.each(CADDIES)('%s', (program) => {

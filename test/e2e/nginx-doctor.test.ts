@@ -47,7 +47,7 @@ async function idsOn({ file }: WrittenSite, rules = policies): Promise<string[]>
   const read = { file, path: file, text: readFileSync(file, 'utf8'), settings };
   const isAccepted = async () => undefined;
   const findings = await examineProxyFile({ ...read, policies: validFile(rules), isAccepted });
-  return findings.filter(({ severity }) => severity !== 'fine').map(({ id }) => id);
+  return findings.filter(({ severity }) => severity !== 'fine').map(({ rule }) => rule);
 }
 
 const statusOf = async (url: string, path: string, method = 'GET') =>

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { DoctorFinding } from '../../src/cli/proxy-files/read/catalog.ts';
 import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
+import type { Diagnostic } from '../../src/gateway/config/diagnostic.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -40,7 +40,7 @@ function site(http: string, policies = WITH_KEYS) {
 }
 
 /** What headgate doctor finds in the files of a site. */
-async function findingsOn({ file }: WrittenSite, policies = WITH_KEYS): Promise<DoctorFinding[]> {
+async function findingsOn({ file }: WrittenSite, policies = WITH_KEYS): Promise<Diagnostic[]> {
   const settings = readEnvironment({ HEADGATE_PORT: String(gateway.port) });
   const text = readFileSync(file, 'utf8');
   const read = { file, path: file, text, policies: validFile(policies), settings };
@@ -120,10 +120,10 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
       `${nginx.file}:${lines.findIndex((line) => line.includes(text)) + 1}`;
     const places = ['X-Site', 'Strict', 'error_page 404'].map(placeOf).join(', ');
     const [finding, ...others] = findings;
-    expect([finding, ...others].map((each) => each?.subject)).toEqual([placeOf('location / {')]);
-    expect(finding?.id).toBe('lines-not-inherited');
+    expect([finding, ...others].map((each) => each?.file)).toEqual([placeOf('location / {')]);
+    expect(finding?.rule).toBe('lines-not-inherited');
     const [, named, copied] =
-      /^3 lines \((.*)\) do not apply in this location: (.*)$/.exec(finding?.problem ?? '') ?? [];
+      /^3 lines \((.*)\) do not apply in this location: (.*)$/.exec(finding?.message ?? '') ?? [];
     expect(named).toBe(places);
     const repeated = siteWith(all, copied ?? '');
     await using advised = await startNginxSite(site(repeated));
@@ -160,7 +160,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     );
     await using nginx = await startNginxSite(site(http));
     expect(await visit(nginx.url)).toMatchObject({ fromSite: undefined, hsts: undefined });
-    const problems = (await findingsOn(nginx)).map(({ problem }) => problem);
+    const problems = (await findingsOn(nginx)).map(({ message }) => message);
     expect(problems).toEqual([
       expect.stringMatching(/^3 lines \(.*\) do not apply in this server: /),
     ]);
@@ -179,8 +179,8 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     );
     const written = await writeNginxSite(site(nested));
     const problemsOf = async (http: string) =>
-      (await findingsOn(await writeNginxSite(site(http)))).map(({ problem }) => problem);
-    expect((await findingsOn(written)).map(({ problem }) => problem)).toEqual([
+      (await findingsOn(await writeNginxSite(site(http)))).map(({ message }) => message);
+    expect((await findingsOn(written)).map(({ message }) => message)).toEqual([
       expect.stringMatching(/: proxy_set_header X-Site .* add_header X-Outer 1; error_page 404 /),
     ]);
     const fastcgi = siteWith(all, '').replace('proxy_pass A', 'fastcgi_pass A');
@@ -202,8 +202,8 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     test('of the block server is not asked any more', async () => {
       await using nginx = await startNginxSite(site(siteWith(`auth_request /sso; ${SSO}`, '')));
       expect((await call(nginx.url, '/')).status).toBe(200);
-      expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['other-check-replaced']);
-      expect((await findingsOn(nginx))[0]?.problem).toMatch(
+      expect((await findingsOn(nginx)).map(({ rule }) => rule)).toEqual(['other-check-replaced']);
+      expect((await findingsOn(nginx))[0]?.message).toMatch(
         /^auth_request \/sso \(.*nginx\.conf:9\) is/,
       );
     });
@@ -239,7 +239,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     await using nginx = await startNginxSite(site(http));
     expect((await call(nginx.url, '/')).headers['x-ratelimit-policy']).toBeUndefined();
     expect(application.seen.map(({ url }) => url)).toContain('/_headgate');
-    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['server-part-missing']);
+    expect((await findingsOn(nginx)).map(({ rule }) => rule)).toEqual(['server-part-missing']);
   });
 
   test('with the part around a location that has own lines, denies without a word', async () => {
@@ -248,12 +248,12 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     await using nginx = await startNginxSite(site(http));
     const denied = await lastOfSixLogins(nginx.url);
     expect([denied.status, denied.headers['retry-after']]).toEqual([403, undefined]);
-    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['part-not-inherited']);
+    expect((await findingsOn(nginx)).map(({ rule }) => rule)).toEqual(['part-not-inherited']);
   });
 
   test('with a part of an older policy file lets the application see what was not counted', async () => {
     await using nginx = await startNginxSite(site(siteWith('', ''), WITHOUT_HEADERS));
-    expect((await findingsOn(nginx, WITH_KEYS)).map(({ id }) => id)).toEqual(
+    expect((await findingsOn(nginx, WITH_KEYS)).map(({ rule }) => rule)).toEqual(
       expect.arrayContaining(['header-not-passed', 'old-part']),
     );
   });
@@ -274,7 +274,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     const closed = 'satisfy any; deny all;';
     await using nginx = await startNginxSite(site(siteWith(closed, '')));
     expect((await call(nginx.url, '/')).status).toBe(200);
-    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['satisfied-by-headgate']);
+    expect((await findingsOn(nginx)).map(({ rule }) => rule)).toEqual(['satisfied-by-headgate']);
     await using all = await startNginxSite(site(siteWith('deny all;', '')));
     expect((await call(all.url, '/')).status).toBe(403);
     expect(await findingsOn(all)).toEqual([]);

@@ -1,6 +1,6 @@
 /** The way out for rewrites that the quickstart of NGINX shows. */
 import { describe, expect, inject, test } from 'vitest';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 import { expectDenials, expectSameSite, get, startSites } from './support/compared-nginx.ts';
 import { shown } from './support/nginx-quickstart.ts';
 import { visitSite } from './support/site-comparison.ts';
@@ -81,7 +81,7 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
       await using sites = await startSites(REWRITING, { plain: REWRITTEN, files });
       const target = { url: new URL(path, sites.guarded.url) };
       const ids: string[] = [];
-      for await (const { id } of throughFindings({ target, now: Date.now })) ids.push(id);
+      for await (const { rule } of throughFindings({ target, now: Date.now })) ids.push(rule);
       expect(ids).toEqual(['through']);
     },
   );

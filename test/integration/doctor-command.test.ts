@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { FINDINGS } from '../../src/cli/doctor/catalog.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 import { PROXIES } from '../../src/cli/proxy-files/print/proxy-config.ts';
-import { FINDINGS } from '../../src/cli/proxy-files/read/catalog.ts';
 import { DEFAULT_ANSWERS } from '../../src/cli/proxy-files/setup/answers.ts';
 import { setupFiles } from '../../src/cli/proxy-files/setup/setup.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
@@ -1224,7 +1224,7 @@ policies:
     await using site = await startSite('[100/1h]');
     const options = { target: { url: new URL(site.url) }, now: () => Date.now() - 60_000 };
     const ids: string[] = [];
-    for await (const { id } of throughFindings(options)) ids.push(id);
+    for await (const { rule } of throughFindings(options)) ids.push(rule);
     expect(ids).toEqual(['clock-differs', 'through']);
     seen.add('clock-differs');
   });

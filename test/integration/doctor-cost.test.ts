@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 
 /** The ids of the findings, if the request with this number, from 0 on, lowers Remaining by `taken(number)`. */
 async function findings(taken: (number: number) => number, costs?: readonly number[]) {
@@ -22,7 +22,7 @@ async function findings(taken: (number: number) => number, costs?: readonly numb
     const target = { url: new URL(`http://127.0.0.1:${port}/`) };
     const ids: string[] = [];
     const options = { target, now: Date.now, costs: costs && new Set(costs) };
-    for await (const { id } of throughFindings(options)) ids.push(id);
+    for await (const { rule } of throughFindings(options)) ids.push(rule);
     return { ids, count };
   } finally {
     server.closeAllConnections();

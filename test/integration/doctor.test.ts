@@ -2,6 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { levelOf } from '../../src/cli/doctor/redis/diagnostics.ts';
 import { examineRedis } from '../../src/cli/doctor/redis/examine-redis.ts';
 import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
 import { runCommand } from '../support/command.ts';
@@ -45,8 +46,9 @@ async function examine(url: string): Promise<string[]> {
     ...{ replicas: 1, workers: 1 },
   };
   const lines: string[] = [];
-  for await (const { place, level, text } of examineRedis(options)) {
-    lines.push(`${place}: ${level}: ${text}`);
+  for await (const diagnostic of examineRedis(options)) {
+    const place = diagnostic.file.replace('redis ', '');
+    lines.push(`${place}: ${levelOf(diagnostic)}: ${diagnostic.message}`);
   }
   return lines;
 }
@@ -318,8 +320,8 @@ testWithRedis('warns of a clock that differs and of slow round trips', async () 
   const target = parseRedisUrl(redis.url);
   const now = () => Date.now() - 5_000;
   const options = { target, storeTimeoutMs: 0.02, now, replicas: 1, workers: 1 };
-  for await (const { level, text } of examineRedis(options)) {
-    if (level === 'warning') texts.push(text);
+  for await (const { severity, message } of examineRedis(options)) {
+    if (severity === 'warning') texts.push(message);
   }
   expect(texts).toContainEqual(
     expect.stringMatching(/^its clock is 5\.0 s ahead of this machine's: /),

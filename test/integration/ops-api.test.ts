@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/gateway/config/settings/settings.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops-routes.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops/ops-routes.ts';
 import { strayLines } from '../scenarios/hostile/run.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
@@ -55,7 +55,8 @@ interface Schema {
 }
 
 /** The smallest valid body of a route. */
-function bodyOf({ operation, body }: OpsRoute): Record<string, unknown> | undefined {
+function bodyOf({ operation, schemas }: OpsRoute): Record<string, unknown> | undefined {
+  const { body } = schemas();
   if (body === undefined) return undefined;
   const values: Record<string, unknown> = {
     ...TERMS,
@@ -302,7 +303,8 @@ describe('a call', () => {
 
   test('of every route gets an answer that fits its schema', async () => {
     const answers = await callAll();
-    for (const { operation, answer } of OPS_ROUTES) {
+    for (const { operation, schemas } of OPS_ROUTES) {
+      const { answer } = schemas();
       const { status, headers, body } = answers[operation] ?? {};
       expect({ operation, status, body }).toEqual({ operation, status: 200, body });
       expect(headers).toMatchObject({
@@ -328,7 +330,7 @@ describe('a call', () => {
     expect(JSON.parse(answers.listOverrides?.body ?? '').overrides).toHaveLength(4);
   });
 
-  const withBody = OPS_ROUTES.filter(({ body }) => body !== undefined).map(
+  const withBody = OPS_ROUTES.filter(({ schemas }) => schemas().body !== undefined).map(
     (route) => [`${route.method} ${route.url}`, route] as const,
   );
 
@@ -339,7 +341,7 @@ describe('a call', () => {
       const unknown = await send(open, route, { ...least, nonsense: 1, __proto: 2 });
       expect(unknown.status).toBe(400);
       expect(messageOf(unknown)).toBe('nonsense: is not known; __proto: is not known');
-      for (const name of (route.body as Schema).required ?? []) {
+      for (const name of (route.schemas().body as Schema).required ?? []) {
         const { [name]: _, ...others } = least;
         const answer = await send(open, route, others);
         expect({ status: answer.status, message: messageOf(answer) }).toEqual({
@@ -361,7 +363,9 @@ describe('a call', () => {
 
   async function taken(route: OpsRoute, kind: 'alike' | 'unlike'): Promise<string[]> {
     const offences: string[] = [];
-    for (const [name, { type = '' }] of Object.entries((route.body as Schema).properties ?? {})) {
+    for (const [name, { type = '' }] of Object.entries(
+      (route.schemas().body as Schema).properties ?? {},
+    )) {
       for (const value of OTHERS[type]?.[kind] ?? []) {
         const { status, body } = await send(open, route, { ...bodyOf(route), [name]: value });
         // A value that is converted to text may be refused for its content.
@@ -747,7 +751,8 @@ describe('/openapi.json', () => {
     expect(openapi).toMatch(/^3\.1\./);
     expect(info).toEqual({ title: expect.any(String), version: expect.any(String) });
     expect(components?.securitySchemes).toEqual({ token: { type: 'http', scheme: 'bearer' } });
-    for (const { method, url, operation, params, query, body } of OPS_ROUTES) {
+    for (const { method, url, operation, schemas } of OPS_ROUTES) {
+      const { params, query, body } = schemas();
       const path = url.replaceAll(/:(\w+)/g, '{$1}');
       const found = paths[path]?.[method.toLowerCase()];
       expect(found).toMatchObject({ operationId: operation, security: [{ token: [] }] });
@@ -780,7 +785,7 @@ describe('/openapi.json', () => {
     expect(text).not.toMatch(/\\\\p\{/i);
     const patternOf = (name: string) => {
       const [found] = OPS_ROUTES.filter(({ operation }) => operation === 'block');
-      const fields = found?.body?.properties as Record<string, { pattern: string }>;
+      const fields = found?.schemas().body?.properties as Record<string, { pattern: string }>;
       return new RegExp(fields[name]?.pattern ?? '(?!)');
     };
     for (const duration of ['1s', '30min', '744h', '31d', '2678400s'])

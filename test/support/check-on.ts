@@ -1,5 +1,5 @@
 /** A check that counts in a given store, under given salts. */
-import { type Check, createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import { type Check, createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { QuotaStore } from '../../src/gateway/core/counting/store.ts';
 import type { SaltSource } from '../../src/gateway/core/identity/salts.ts';
 import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
@@ -12,6 +12,6 @@ export function checkOn(store: Pick<QuotaStore, 'take'>, salts: SaltSource): Che
     salts,
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: NO_EVENTS,
+    observer: UNOBSERVED,
   });
 }

@@ -1,7 +1,7 @@
 /** What headgate doctor finds in the text of an NGINX configuration that includes the printed parts. */
 
-import type { DoctorFinding } from '../../src/cli/proxy-files/read/catalog.ts';
 import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
+import type { Diagnostic } from '../../src/gateway/config/diagnostic.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { proxyConfigOf, validFile } from './proxy-config.ts';
 
@@ -16,7 +16,7 @@ export interface ExaminedSite {
 }
 
 /** Without those that are fine. The subject is the number of the line in `http`. */
-export async function findingsIn(site: ExaminedSite): Promise<DoctorFinding[]> {
+export async function findingsIn(site: ExaminedSite): Promise<Diagnostic[]> {
   const { policies, http, beside = '', hasOldParts = false } = site;
   const part = (include: string) => {
     const printed = proxyConfigOf('nginx', policies, { include });
@@ -39,12 +39,12 @@ export async function findingsIn(site: ExaminedSite): Promise<DoctorFinding[]> {
   });
   return findings
     .filter(({ severity }) => severity !== 'fine')
-    .map((finding) => ({ ...finding, subject: lineIn(finding.subject) }));
+    .map((finding) => ({ ...finding, file: lineIn(finding.file) }));
 }
 
 /** As `3 upstream-unchecked`, sorted. */
 export async function idsIn(site: ExaminedSite): Promise<string[]> {
-  return (await findingsIn(site)).map(({ subject, id }) => `${subject} ${id}`).sort();
+  return (await findingsIn(site)).map(({ file, rule }) => `${file} ${rule}`).sort();
 }
 
 function lineIn(subject: string): string {

@@ -1,5 +1,5 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
-import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
 import type { OutputOf } from '../../src/gateway/operations/operation.ts';
@@ -14,7 +14,7 @@ import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.t
 import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override-store.ts';
 import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
-import type { OperatorAction } from '../../src/gateway/telemetry/operators/operator-events.ts';
+import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
 import { checkRequest, SALTS } from './requests.ts';
 
 export interface OperatedOptions {
@@ -95,8 +95,8 @@ export function operatedGateway(options: OperatedOptions) {
   const check = createCheck({
     ...{ store: memory, local, salts, overrides },
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
-    events: {
-      ...NO_EVENTS,
+    observer: {
+      ...UNOBSERVED,
       wouldDeny(decision) {
         tally.addShadow(decision);
         denials.wouldDeny(decision);

@@ -1,6 +1,7 @@
 /** docs/logs.md, made from the catalogue of log lines. */
 import { pino } from 'pino';
-import { LOG_LINES, type LogLine } from '../../src/gateway/telemetry/log-lines.ts';
+import type { LogLine } from '../../src/gateway/telemetry/log/log-line.ts';
+import { LOG_LINES } from '../../src/gateway/telemetry/log-lines.ts';
 import { code, table } from './markdown.ts';
 
 /** The line of the sixth login in the README. */

@@ -1,7 +1,7 @@
 /** docs/ops-api.md, made from the operations. */
 import type { OperationErrorCode } from '../../src/gateway/operations/operation-error.ts';
-import { STATUS_OF } from '../../src/gateway/server/ops-errors.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops-routes.ts';
+import { STATUS_OF } from '../../src/gateway/server/ops/ops-errors.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops/ops-routes.ts';
 import { code, fenced, table } from './markdown.ts';
 
 /** The part of JSON Schema that the routes use. */
@@ -118,7 +118,8 @@ export function opsApiReference(): string {
 }
 
 function sectionOf(route: OpsRoute): string {
-  const { method, url, summary, params, query, body, answer } = route;
+  const { method, url, summary, schemas } = route;
+  const { params, query, body, answer } = schemas();
   const rows = [...rowsOf('path', params), ...rowsOf('query', query), ...rowsOf('body', body)];
   const columns = ['field', 'in', 'values', 'required', 'meaning'];
   return [
@@ -187,7 +188,8 @@ function fieldsOf(schema: Schema): Schema {
   };
 }
 
-function exampleOf({ method, url, operation, params, query, body }: OpsRoute): string {
+function exampleOf({ method, url, operation, schemas }: OpsRoute): string {
+  const { params, query, body } = schemas();
   const fields = { ...required(body), ...(body && EXTRAS[operation]) };
   const path = Object.entries(required(params)).reduce(
     (text, [name, value]) => text.replace(`:${name}`, String(value)),

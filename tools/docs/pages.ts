@@ -1,7 +1,7 @@
 /** The pages that are made from the program itself, and what makes each. `npm run docs` writes them. */
 
 import { checkDocument } from '../../src/cli/check/advice/rules-document.ts';
-import { doctorDocument } from '../../src/cli/doctor/redis/doctor-document.ts';
+import { doctorDocument } from '../../src/cli/doctor/doctor-document.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { chartValues } from './chart-values.ts';
 import { commandReference } from './commands.ts';

@@ -2,8 +2,7 @@
 
 import type { Diagnostic, Severity } from '../../gateway/config/diagnostic.ts';
 import { printable } from '../../gateway/core/printable.ts';
-import type { ExaminedFile } from '../output/diagnostics.ts';
-import { placeOf, sentenceOf } from '../output/diagnostics.ts';
+import { type ExaminedFile, placeOf, sentenceOf } from '../output/diagnostics.ts';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {
   error: 'error',

@@ -8,7 +8,6 @@ import {
 
 const HOST = '127.0.0.1';
 
-/** The headers of the gateway's answer that the client sees. */
 const SHOWN_IF_ALLOWED = /^(x-)?ratelimit/i;
 const SHOWN_IF_DENIED = /^((x-)?ratelimit|(retry-after|content-type|cache-control)$)/i;
 

@@ -1,5 +1,6 @@
 /** What `headgate doctor` finds about the policy file, also compared with that of a running gateway. */
 import { existsSync, statSync } from 'node:fs';
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import {
   type Found,
   type PolicyFiles,
@@ -8,27 +9,17 @@ import {
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { relativeTime } from '../../gateway/operations/time-text.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
-import { placeOf, sentenceOf } from '../output/diagnostics.ts';
+import { placeOf } from '../output/diagnostics.ts';
 import { policiesInWords } from '../output/diagnostics-text.ts';
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import { found } from './catalog.ts';
 import type { GatewayState } from './gateway-state.ts';
 
 /** What `headgate check` finds. */
-export function policyFindings(files: PolicyFiles): DoctorFinding[] {
+export function policyFindings(files: PolicyFiles): Diagnostic[] {
   const { file, policies, diagnostics } = examinePolicies(files, Date.now(), (path) =>
     readText(path),
   );
-  const findings = diagnostics.map((diagnostic) => {
-    const { line, column } = placeOf(diagnostic);
-    return {
-      id: diagnostic.rule,
-      severity: diagnostic.severity,
-      part: 'configuration' as const,
-      subject: `${diagnostic.file}:${line}:${column}`,
-      problem: sentenceOf(diagnostic),
-      remedy: diagnostic.remedy,
-    };
-  });
+  const findings = diagnostics.map((each) => ({ ...each, place: placeOf(each) }));
   if (policies === undefined) return findings;
   return [...findings, found('policy-file', file, `valid: ${policiesInWords(policies)}`)];
 }
@@ -44,17 +35,15 @@ const USUAL_NAME = 'policies.yaml';
 
 export interface ExaminedFile {
   readonly path: string;
-  /** Undefined if the file has mistakes. */
   readonly digest: string | undefined;
-  /** By an option or a setting. */
+  /** An option or a setting names the file. */
   readonly isNamed: boolean;
 }
 
-/** Whether this is the file that matters. `gateway`: the running one, if there is one. */
 export function choiceFindings(
   { path, digest, isNamed }: ExaminedFile,
   gateway: GatewayState | undefined,
-): DoctorFinding[] {
+): Diagnostic[] {
   const isServed = digest !== undefined && gateway?.digests.includes(digest) === true;
   if (isServed) return [];
   const file = displayName(path);

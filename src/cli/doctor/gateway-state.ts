@@ -3,19 +3,17 @@
 const TIMEOUT_MS = 5_000;
 
 export interface GatewayState {
-  /** Of the policy files in force. Several while workers reload. */
+  /** There are several while workers reload. */
   readonly digests: readonly string[];
-  /** When it has read these files, milliseconds since the epoch; the last time, if it has several. */
+  /** Milliseconds since the epoch. */
   readonly loadedMs: number | undefined;
-  /** A newer version of the files has mistakes, so the gateway goes on with these. */
+  /** The gateway refused a newer version of the files, because it has mistakes. */
   readonly hasRefused: boolean;
-  /** Checks so far. */
   readonly checks: number;
-  /** Denials so far. */
   readonly denied: number;
-  /** Checks so far from proxies outside `identity.trusted_proxies`. */
+  /** Counts checks from proxies outside `identity.trusted_proxies`. */
   readonly untrusted: number;
-  /** Checks so far without the proxy secret. */
+  /** Counts checks without the proxy secret. */
   readonly refused: number;
   /** Names of the headers that the policy file needs and some request had since it was loaded. */
   readonly seenHeaders: ReadonlySet<string>;
@@ -66,7 +64,6 @@ function samplesIn(text: string): Sample[] {
   });
 }
 
-/** Empty if there is no answer. */
 async function textOf(url: string): Promise<string> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -1,15 +1,16 @@
 /** Node and the limits of this process. */
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
+import { found } from './catalog.ts';
 
-/** A connection of each client of a busy proxy, and some. */
+/** Each client of a busy proxy needs a connection. */
 const ENOUGH_FILES = 4_096;
 
-export function machineFindings(): DoctorFinding[] {
+export function machineFindings(): Diagnostic[] {
   const node = `${process.versions.node}, ${process.execPath}`;
   return [found('node', 'Node', node), ...fileFindings(openFiles())];
 }
 
-function fileFindings(limit: number | undefined): DoctorFinding[] {
+function fileFindings(limit: number | undefined): Diagnostic[] {
   if (limit === undefined) return [];
   const written = Number.isFinite(limit) ? String(limit) : 'any number';
   return [
@@ -23,7 +24,7 @@ function fileFindings(limit: number | undefined): DoctorFinding[] {
   ];
 }
 
-/** The soft limit. Infinity: no limit. Undefined where the system has none. */
+/** Returns the soft limit: infinity if there is no limit, undefined if the system does not say. */
 function openFiles(): number | undefined {
   const { report } = process;
   // Without this, the report asks the name server about every connection. The types do not know it yet.

@@ -5,7 +5,7 @@ import { ConfigError } from '../../gateway/config/config-error.ts';
 import { readText } from '../../gateway/config/text-file.ts';
 
 export const STANDARD_INPUT = '-';
-/** As much as a file may have. */
+/** A file may be as large as a file that is read from disk. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rejects with a ConfigError if it cannot be read or is too large. */
@@ -14,7 +14,6 @@ export async function fileOrPipe(path: string): Promise<string> {
   return isPiped(path) ? bounded(path, createReadStream(path)) : readText(path);
 }
 
-/** Whether another command prints the text. */
 export function isPiped(path: string): boolean {
   try {
     return path === STANDARD_INPUT || statSync(path).isFIFO();

@@ -1,8 +1,10 @@
-/** Whether a gateway can listen on its ports, or does already. */
+/** Whether a gateway can listen on its ports, or does already, and whether its settings fit each other. */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
+import { found } from './catalog.ts';
 
 const TIMEOUT_MS = 2_000;
 
@@ -17,7 +19,7 @@ type Settings = Pick<
   'host' | 'port' | 'socket' | 'grpcPort' | 'opsHost' | 'opsPort' | 'proxySecrets'
 >;
 
-export async function* portFindings(settings: Settings): AsyncGenerator<DoctorFinding> {
+export async function* portFindings(settings: Settings): AsyncGenerator<Diagnostic> {
   const { host, port, socket, grpcPort, opsHost, opsPort } = settings;
   const ops = { setting: 'HEADGATE_OPS_PORT', host: opsHost, port: opsPort };
   const isRunning = await isGateway(ops);
@@ -35,7 +37,7 @@ async function findingOn(
   port: Port,
   { proxySecrets }: Settings,
   isRunning: boolean,
-): Promise<DoctorFinding> {
+): Promise<Diagnostic> {
   const place = `${port.host.includes(':') ? `[${port.host}]` : port.host}:${port.port}`;
   const code = port.port === 0 ? undefined : await listenError(port);
   if (code === undefined) return found('port', place, `${port.setting} is free`);
@@ -47,7 +49,6 @@ async function findingOn(
   return found('port-taken', place, `another program has it: see ${port.setting}`);
 }
 
-/** The code of the error of listening there; undefined if it works. */
 async function listenError({ host, port }: Port): Promise<string | undefined> {
   const server = createServer();
   const options: ListenOptions = { host, port, exclusive: true };
@@ -109,4 +110,21 @@ export function opsUrlOf({ opsHost, opsPort }: Pick<Environment, 'opsHost' | 'op
 function urlOf(host: string, port: number): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}
+
+export function settingsFindings(
+  { host, socket, proxySecrets }: Pick<Environment, 'host' | 'socket' | 'proxySecrets'>,
+  isSet: (name: string) => boolean,
+): Diagnostic[] {
+  const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+  const findings: Diagnostic[] = [];
+  if (socket === undefined && !isLocal && proxySecrets.length === 0)
+    findings.push(
+      found('open-check-port', 'HEADGATE_HOST', `${host} is open to others, without a secret`),
+    );
+  if (socket !== undefined && isSet('HEADGATE_PORT'))
+    findings.push(
+      found('unused-port-setting', 'HEADGATE_PORT', 'has no effect beside HEADGATE_LISTEN'),
+    );
+  return findings;
 }

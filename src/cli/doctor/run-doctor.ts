@@ -1,29 +1,25 @@
 /** Runs every examination of `headgate doctor`, and prints what it finds. */
+
 import { ConfigError } from '../../gateway/config/config-error.ts';
+import type { Diagnostic, Severity } from '../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../gateway/config/policy-file/compile.ts';
 import { everyEntry } from '../../gateway/config/policy-file/policy-schema.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
+import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients } from '../proxy-files/print/proxy-config.ts';
-import {
-  type DoctorFinding,
-  type FindingId,
-  found,
-  type Severity,
-} from '../proxy-files/read/catalog.ts';
+import { sentByClients } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
+import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
 import { gatewayState } from './gateway-state.ts';
 import { machineFindings } from './machine.ts';
 import { fileOrPipe, isPiped, STANDARD_INPUT } from './piped-text.ts';
-import { acceptsSecret, opsUrlOf, portFindings } from './ports.ts';
-import type { FindingLevel } from './redis/finding.ts';
-import { settingsFindings } from './settings.ts';
-import type { Target } from './through/through-answer.ts';
-import { MAX_REQUESTS, throughGateway } from './through/through-gateway.ts';
-import { policyPaths } from './through/through-paths.ts';
+import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports.ts';
+import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
+import { policyPaths } from './through/policy-paths.ts';
+import type { Target } from './through/request.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -35,7 +31,7 @@ export interface DoctorFlags extends OutputFlags {
 
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const { output } = flags;
-  const findings: DoctorFinding[] = [];
+  const findings: Diagnostic[] = [];
   for await (const finding of everyFinding(flags)) {
     findings.push(finding);
     // One after the other, because some take seconds.
@@ -48,11 +44,12 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     print(output, { findings: findings.map(jsonOf), errors, warnings }, () => []);
   else say(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   const wrong = findings.filter(({ severity }) => severity === 'error');
-  if (wrong.some(({ part }) => part === 'configuration')) process.exitCode = EXIT_INVALID_CONFIG;
-  else if (wrong.length > 0) process.exitCode = EXIT_FAULT;
+  if (wrong.length === 0) return;
+  const isRunning = wrong.every(({ rule }) => isAboutRunningPrograms(rule));
+  process.exitCode = isRunning ? EXIT_FAULT : EXIT_INVALID_CONFIG;
 }
 
-async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> {
+async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   yield* machineFindings();
   const settings = readSettings();
   if ('mistakes' in settings) {
@@ -111,8 +108,7 @@ function readSettings(): Environment | { readonly mistakes: readonly string[] } 
   }
 }
 
-/** `HEADGATE_PORT: must be ...` */
-function settingMistake(mistake: string): DoctorFinding {
+function settingMistake(mistake: string): Diagnostic {
   const [name = ''] = mistake.split(':', 1);
   return found('invalid-setting', name, mistake.slice(name.length + 2));
 }
@@ -123,7 +119,7 @@ async function* proxyFindings(
   path: string,
   policies: ValidFile | undefined,
   settings: Environment,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   const file = path === STANDARD_INPUT ? 'standard input' : path;
   const isAccepted = (secret: string | undefined) => acceptsSecret(settings, secret);
   try {
@@ -136,28 +132,17 @@ async function* proxyFindings(
   }
 }
 
-const REDIS_IDS: Readonly<Record<FindingLevel, FindingId>> = {
-  fault: 'redis-fault',
-  warning: 'redis-warning',
-  note: 'redis-note',
-  fine: 'redis',
-};
-
 async function* redisFindings(
   { redis: target, storeTimeoutMs, replicas, workers }: Environment,
   isNeeded: boolean,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   if (target === undefined) {
     if (isNeeded) yield found('no-redis', 'HEADGATE_REDIS_URL', 'is not set');
     return;
   }
   // Loaded only now, because without Redis no client of it is needed.
   const { examineRedis } = await import('./redis/examine-redis.ts');
-  for await (const { level, place, text } of examineRedis({
-    ...{ target, storeTimeoutMs, replicas, workers },
-    now: Date.now,
-  }))
-    yield found(REDIS_IDS[level], `redis ${place}`, text);
+  yield* examineRedis({ target, storeTimeoutMs, replicas, workers, now: Date.now });
 }
 
 const TONES: Readonly<Record<Severity, Tone>> = {
@@ -167,15 +152,19 @@ const TONES: Readonly<Record<Severity, Tone>> = {
   fine: 'good',
 };
 
-function linesOf({ id, severity, subject, problem, remedy }: DoctorFinding): Line[] {
+function linesOf(diagnostic: Diagnostic): Line[] {
+  const { id, severity, subject, problem, remedy } = jsonOf(diagnostic);
   const first = {
     spans: [`${subject}: `, { text: severity, tone: TONES[severity] }, ` ${id}: ${problem}`],
   };
   return remedy === '' ? [first] : [first, `    ${remedy}`];
 }
 
-function jsonOf({ id, severity, subject, problem, remedy }: DoctorFinding) {
-  return { id, severity, subject, problem, remedy };
+/** Programs depend on these names. */
+function jsonOf(diagnostic: Diagnostic) {
+  const { rule: id, severity, file, place, remedy } = diagnostic;
+  const subject = place === undefined ? file : `${file}:${place.line}:${place.column}`;
+  return { id, severity, subject, problem: sentenceOf(diagnostic), remedy };
 }
 
 function counted(count: number, what: string): string {

@@ -65,7 +65,6 @@ function limitsOf({ login }: Answers): readonly string[] {
   ];
 }
 
-/** What to do with an existing configuration. */
 function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps): string[] {
   const page = `${PAGES}/${proxy.replace('-grpc', '')}.md`;
   return [

@@ -9,7 +9,7 @@ import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from '../output/exit-codes.ts';
 import { openPrompt, type Prompt, say } from '../output/output.ts';
 import { differingFiles, writeFiles } from '../output/write-files.ts';
-import { proxyFileNames } from '../proxy-files/print/proxy-config.ts';
+import { proxyFileNames } from '../proxy-files/print/proxy-files.ts';
 import { type Answers, DEFAULT_ANSWERS, type Extra } from '../proxy-files/setup/answers.ts';
 import { type SetupFile, setupFiles } from '../proxy-files/setup/setup.ts';
 import { initReport } from './init-report.ts';
@@ -24,14 +24,12 @@ import {
 export interface InitFlags {
   readonly proxy?: string;
   readonly existing?: boolean;
-  /** False: --no-login. */
   readonly login?: string | false;
   readonly application?: Answers['application'];
   readonly ownPort?: number;
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
   readonly keys?: boolean;
-  /** False: --no-redis. */
   readonly redis?: string | false;
   readonly with?: readonly Extra[];
   readonly yes?: true;
@@ -65,7 +63,6 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
   }
 }
 
-/** Contradictions end the command. */
 function givenBy(flags: InitFlags, command: Command): Given {
   const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
   const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);

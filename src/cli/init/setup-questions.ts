@@ -33,7 +33,6 @@ export function withDefaults(given: Given, hasConfiguration: (proxy: string) => 
   return { ...DEFAULT_ANSWERS, proxy, existing, ...Object.fromEntries(said), login };
 }
 
-/** The proxy whose file is in the folder. */
 function likelyProxy(hasConfiguration: (proxy: string) => boolean): string {
   return PROXIES.find(hasConfiguration) ?? DEFAULT_ANSWERS.proxy;
 }

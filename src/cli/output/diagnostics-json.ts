@@ -2,8 +2,7 @@
 
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { printableJson } from '../../gateway/core/printable.ts';
-import type { ExaminedFile } from './diagnostics.ts';
-import { countOf, placeOf } from './diagnostics.ts';
+import { countOf, type ExaminedFile, placeOf } from './diagnostics.ts';
 
 export function asJson(files: readonly ExaminedFile[]): string {
   const document = {

@@ -2,8 +2,7 @@
 
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { printable } from '../../gateway/core/printable.ts';
-import type { ExaminedFile } from './diagnostics.ts';
-import { countOf, placeOf, sentenceOf } from './diagnostics.ts';
+import { countOf, type ExaminedFile, placeOf, sentenceOf } from './diagnostics.ts';
 
 export function asText(files: readonly ExaminedFile[]): string {
   return files

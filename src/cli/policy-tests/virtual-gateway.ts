@@ -3,7 +3,12 @@
  * moves. It never reads the clock of the machine.
  */
 
-import { type Check, type CheckOptions, createCheck, NO_EVENTS } from '../../gateway/core/check.ts';
+import {
+  type Check,
+  type CheckOptions,
+  createCheck,
+  UNOBSERVED,
+} from '../../gateway/core/check.ts';
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
@@ -68,10 +73,13 @@ export class VirtualGateway {
       salts: this.#salts,
       overrides: this.#overrides,
       newId: () => 'none',
-      events: { ...NO_EVENTS, wouldDeny: ({ policy }) => this.#wouldDeny.push(policy) },
+      observer: { ...UNOBSERVED, wouldDeny: ({ policy }) => this.#wouldDeny.push(policy) },
     };
     this.#check = createCheck(checkOptions);
-    this.#tracedCheck = createCheck({ ...checkOptions, trace: (event) => this.#trace.push(event) });
+    this.#tracedCheck = createCheck({
+      ...checkOptions,
+      observer: { ...checkOptions.observer, step: (event) => this.#trace.push(event) },
+    });
   }
 
   /** `nowMs`: milliseconds since the epoch; it must not go back. */

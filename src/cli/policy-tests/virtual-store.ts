@@ -1,8 +1,8 @@
 /** The store of a virtual gateway: counts in this process, and fails when a test says so. */
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
-import type { LocalLimiter } from '../../gateway/core/counting/local-limiter.ts';
 import {
   type Descriptor,
+  type LocalLimiter,
   type QuotaStore,
   StoreError,
   type TakeResult,

@@ -6,12 +6,8 @@ import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { complain, sayFile } from '../output/output.ts';
-import {
-  type Address,
-  asksOverGrpc,
-  PROXIES,
-  proxyConfig,
-} from '../proxy-files/print/proxy-config.ts';
+import { asksOverGrpc, PROXIES, proxyConfig } from '../proxy-files/print/proxy-config.ts';
+import type { Address } from '../proxy-files/print/writer.ts';
 import { OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
 
 interface ProxyConfigFlags {

@@ -1,11 +1,10 @@
 /** Reads the addresses that proxies use. */
 import { InvalidArgumentError } from 'commander';
 import { countUpTo } from '../output/numbers.ts';
-import type { Address } from './print/proxy-config.ts';
+import type { Address } from './print/writer.ts';
 
 const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
 
-/** The option of commands that write files of proxies. */
 export const OWN_PORT = [
   '--own-port <port>',
   'free port of this machine at which Caddy, HAProxy or Traefik sends checks to itself',

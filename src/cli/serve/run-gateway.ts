@@ -10,8 +10,8 @@ import {
   followSupervisor,
   ignoreSignals,
   sendToSupervisor,
-} from '../../gateway/app/workers/supervisor-messages.ts';
-import { workerDuties } from '../../gateway/app/workers/worker-duties.ts';
+  workerDuties,
+} from '../../gateway/app/workers/worker.ts';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import {
   openPolicySource,

@@ -1,7 +1,7 @@
 /** Ends the process: in order on a signal, at once on a second signal, with exit code 1 after a fault. */
 import closeWithGrace from 'close-with-grace';
-import { catchFaultsOfConnections } from '../../gateway/app/proxy-servers.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { catchFaultsOfConnections } from '../../gateway/server/connection-guard.ts';
 import type { Telemetry } from '../../gateway/telemetry/telemetry.ts';
 
 export interface Closable {

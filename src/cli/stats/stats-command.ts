@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import { firstText, gatewaysText, plural } from '../../gateway/operations/rate-text.ts';
 import type { StatsReport } from '../../gateway/operations/schemas/stats.ts';
 import { shortTime } from '../../gateway/operations/time-text.ts';
-import { unseenText } from '../../gateway/telemetry/proxies/unseen-header.ts';
+import { unseenText } from '../../gateway/telemetry/unseen-header.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';

@@ -6,7 +6,7 @@ import type { OverrideStore } from '../stores/overrides/override-store.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { SaltBooks } from '../stores/salts/salt-books.ts';
 
-/** What a backend tells the rest of the gateway. */
+/** What a backend reports to the rest of the gateway. */
 export interface BackendEvents {
   /** This gateway or another one reset these counters. */
   readonly onReset: (keys: readonly string[]) => void;

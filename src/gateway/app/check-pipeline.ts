@@ -1,6 +1,6 @@
 /** Puts together what happens to a check: its decision, its spans, and what they report. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import { type Check, type CheckEvents, type CheckOptions, createCheck } from '../core/check.ts';
+import { type Check, type CheckObserver, type CheckOptions, createCheck } from '../core/check.ts';
 import type { HeaderWatch } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
 import type { Denials } from '../denials/denials.ts';
@@ -44,7 +44,7 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
     salts,
     overrides,
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
-    events: checkEvents(telemetry, denials),
+    observer: checkObserver(telemetry, denials),
   };
   const check = createCheck(options);
   const { startSpan } = tracing;
@@ -60,10 +60,10 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
   };
 }
 
-function checkEvents(
+function checkObserver(
   { decisions, proxies }: CheckPipelineOptions['telemetry'],
   denials: Denials,
-): CheckEvents {
+): CheckObserver {
   return {
     identified: decisions.identified,
     unmatched: decisions.unmatched,

@@ -1,15 +1,15 @@
 /** Reports headers that proxies do not pass on, with the remedy for the proxy. */
 import type { HeaderWatchEvents } from '../core/header-watch.ts';
 import { DIALECTS } from '../dialects/index.ts';
-import type { ProxyEvents } from '../telemetry/proxies/proxy-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export function headerReports(
-  events: Pick<ProxyEvents, 'headerUnseen' | 'headerArrived' | 'headerSeen'>,
+  events: Pick<Telemetry['proxies'], 'headerUnseen' | 'headerArrived' | 'headerSeen'>,
 ): HeaderWatchEvents {
   return {
     headerUnseen(unseen) {
       const dialect = DIALECTS.find(({ name }) => name === unseen.dialect);
-      events.headerUnseen(unseen, { hasProxyConfig: dialect?.hasProxyConfig ?? false });
+      events.headerUnseen(unseen, dialect?.hasProxyConfig ?? false);
     },
     headerArrived: events.headerArrived,
     headerSeen: events.headerSeen,

@@ -3,7 +3,7 @@
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/overrides/override-store.ts';
 import { SaltBooks } from '../stores/salts/salt-books.ts';
-import type { StoreEvents } from '../telemetry/store/store-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from './backend.ts';
 import type { OpenResources } from './open-resources.ts';
 
@@ -13,7 +13,7 @@ const SAMPLE_MS = 1_000;
 export interface MemoryBackendOptions {
   readonly memory: MemoryStore;
   readonly events: BackendEvents;
-  readonly telemetry: Pick<StoreEvents, 'windowsCounted'>;
+  readonly telemetry: Pick<Telemetry['store'], 'windowsCounted'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly resources: OpenResources;

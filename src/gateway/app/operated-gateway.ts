@@ -1,11 +1,12 @@
-/** The parts of a running gateway that operations use. */
+/** The parts of a running gateway that operations use, and what operators see of its process. */
+import { hostname } from 'node:os';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Environment } from '../config/settings/environment.ts';
 import type { Denials } from '../denials/denials.ts';
 import { RecentActions } from '../operations/recent-actions.ts';
 import type { Gateway } from '../operations/running-gateway.ts';
+import { STEP_MS, type TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { gatewayStatus } from './gateway-status.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 import { visiblePolicies } from './ratelimit/visible-policies.ts';
 import type { SharedState } from './shared-state.ts';
@@ -25,7 +26,7 @@ export interface OperatedOptions {
 }
 
 export function operatedGateway(options: OperatedOptions): Gateway {
-  const { policies, telemetry, now, denials, rateLimits, unseenHeaders } = options;
+  const { environment, policies, telemetry, now, denials, rateLimits, unseenHeaders } = options;
   const { backend, local, salts, overrides } = options.shared;
   const actions = new RecentActions(now);
   return {
@@ -47,6 +48,32 @@ export function operatedGateway(options: OperatedOptions): Gateway {
       actions.add(action, isConfirmed);
       telemetry.operators.acted(action);
     },
-    status: gatewayStatus({ ...options, backend, actions }),
+    status: {
+      isWorker: environment.worker !== undefined,
+      host: hostname(),
+      traffic: telemetry.traffic,
+      actions,
+      storeKind: environment.redis === undefined ? 'memory' : 'redis',
+      store: options.monitor.condition,
+      storeVersion: backend.version,
+      policyFile: policies,
+      proxyFaults: telemetry.proxyFaults,
+    },
   };
+}
+
+/** Samples at the end of each step, until the function that this returns is called. */
+export function sampleTraffic(traffic: TrafficHistory, now: () => number): () => void {
+  let timer: NodeJS.Timeout;
+  const waitForStep = () => {
+    timer = setTimeout(
+      () => {
+        traffic.sample(now());
+        waitForStep();
+      },
+      STEP_MS - (now() % STEP_MS),
+    ).unref();
+  };
+  waitForStep();
+  return () => clearTimeout(timer);
 }

@@ -1,31 +1,31 @@
 /** Reloads the policies when the policy file, or a file that it refers to, changes. */
 import { ConfigError } from '../config/config-error.ts';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { PolicyFileEvents } from '../telemetry/policy-files/policy-file-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { reloadOnChange } from './reload-on-change.ts';
 
 /** The function that this returns reloads the files at once, and resolves when that is done. */
 export function watchPolicies(
   policies: PolicySource,
-  events: PolicyFileEvents,
+  events: Telemetry['policyFile'],
 ): () => Promise<void> {
   return reloadOnChange(policies, (settledMs) => reload(policies, events, settledMs));
 }
 
 /** Reports the policies that the gateway starts with. */
-export function reportPolicies(policies: PolicySource, events: PolicyFileEvents): void {
+export function reportPolicies(policies: PolicySource, events: Telemetry['policyFile']): void {
   events.inForce(policies.digest);
   reportNotes(policies, events);
 }
 
-export function reportNotes(policies: PolicySource, events: PolicyFileEvents): void {
+export function reportNotes(policies: PolicySource, events: Telemetry['policyFile']): void {
   for (const note of policies.notes) events.note(note);
 }
 
 /** If the file has mistakes, the previous policies stay in force. */
 async function reload(
   policies: PolicySource,
-  events: PolicyFileEvents,
+  events: Telemetry['policyFile'],
   settledMs: number | undefined,
 ): Promise<void> {
   try {

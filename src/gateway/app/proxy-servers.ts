@@ -2,49 +2,38 @@
 import type { Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
+import type { CallerOptions } from '../server/callers.ts';
 import type { HandleCheck } from '../server/check-handler.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
-import type { ProxyEvents } from '../telemetry/proxies/proxy-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
-export { catchFaultsOfConnections } from '../server/connection-guard.ts';
-
-export interface ProxyServersOptions {
+interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<ProxyEvents, 'unauthorizedRefused' | 'connectionFailed'>;
-  /** Undefined: calls of Envoy's rate limit filter are not answered. */
+  readonly telemetry: Pick<Telemetry['proxies'], 'unauthorizedRefused' | 'connectionFailed'>;
+  /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }
 
-export interface ProxyServers {
-  ready(): Promise<void>;
-  /** Answers the checks on this connection. */
-  take(port: PortName, connection: Socket): void;
-  /** From now on, each connection is closed with its next response. */
-  drain(): void;
-  /** Answers the checks under way, for so many milliseconds at most, and closes all connections. */
-  close(withinMs: number): Promise<void>;
-}
-
-export function createProxyServers(options: ProxyServersOptions): ProxyServers {
+export function createProxyServers(options: ProxyServersOptions) {
   const { environment, handleCheck, telemetry, rateLimits } = options;
-  const { proxySecrets, grpcPort, grpcTls: tls, socket } = environment;
-  const onUnauthorized = telemetry.unauthorizedRefused;
-  const onConnectionFault = (port: PortName) => (error: unknown) =>
-    telemetry.connectionFailed(port, error);
+  const { grpcPort, grpcTls: tls, socket } = environment;
+  const callers = (port: PortName): CallerOptions => ({
+    proxySecrets: environment.proxySecrets,
+    onUnauthorized: telemetry.unauthorizedRefused,
+    onConnectionFault: (error) => telemetry.connectionFailed(port, error),
+  });
   let isLeaving = false;
   const checkServer = createCheckServer({
     dialects: HTTP_DIALECTS,
     handleCheck,
     callerWithoutAddress: socket === undefined ? '' : '127.0.0.1',
-    proxySecrets,
+    ...callers('check'),
     isLeaving: () => isLeaving,
-    onUnauthorized,
-    onConnectionFault: onConnectionFault('check'),
   });
   const grpcServer =
     grpcPort === undefined
@@ -52,9 +41,7 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
       : createGrpcServer({
           dialect: envoyGrpc,
           handleCheck,
-          proxySecrets,
-          onUnauthorized,
-          onConnectionFault: onConnectionFault('grpc'),
+          ...callers('grpc'),
           tls,
           services: rateLimits === undefined ? [] : [rateLimits.service],
         });
@@ -63,25 +50,25 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
       ? undefined
       : createJsonServer({
           answer: rateLimits.answerJson,
-          proxySecrets,
-          onUnauthorized,
-          onConnectionFault: onConnectionFault('json'),
+          ...callers('json'),
           isHealthy: () => !isLeaving && rateLimits.isHealthy(),
         });
   return {
-    async ready() {
+    async ready(): Promise<void> {
       await Promise.all([checkServer.ready(), jsonServer?.ready()]);
     },
-    take(port, connection) {
+    take(port: PortName, connection: Socket): void {
       if (port === 'check') checkServer.take(connection);
       else if (port === 'grpc') grpcServer?.take(connection);
       else jsonServer?.take(connection);
     },
-    drain() {
+    /** From now on, each connection is closed with its next response. */
+    drain(): void {
       isLeaving = true;
       grpcServer?.drain();
     },
-    async close(withinMs) {
+    /** Answers the checks under way, for so many milliseconds at most, and closes all connections. */
+    async close(withinMs: number): Promise<void> {
       isLeaving = true;
       const servers = [checkServer, grpcServer, jsonServer];
       await Promise.all(servers.map((server) => server?.close(withinMs)));

@@ -1,6 +1,9 @@
 /** Follows what the store answers, to tell one that is late now and then from one that does not answer. */
 import type { StoreLapses } from '../operations/running-gateway.ts';
-import { RECENT_CHECKS_MS, RecentChecks } from './recent-checks.ts';
+
+const BUCKET_MS = 1_000;
+const BUCKETS = 10;
+const RECENT_CHECKS_MS = BUCKETS * BUCKET_MS;
 
 export class StoreAnswers {
   readonly #now: () => number;
@@ -40,7 +43,7 @@ export class StoreAnswers {
     this.#isGivenUp = true;
   }
 
-  /** Undefined if the store does not answer at all. Call this only while it is degraded. */
+  /** Returns undefined if the store does not answer at all. Call this only while it is degraded. */
   lapses(): StoreLapses | undefined {
     const { counted, failed } = this.#recent.sums(this.#now());
     // A timeout is a late answer, unless too many follow each other. After other failures an answer has to come first.
@@ -51,5 +54,40 @@ export class StoreAnswers {
     return isAnswering
       ? { failed, checks: counted + failed, withinMs: RECENT_CHECKS_MS }
       : undefined;
+  }
+}
+
+interface Bucket {
+  /** Seconds since the epoch. */
+  second: number;
+  counted: number;
+  failed: number;
+}
+
+/** How many checks the store counted, and how many it failed, in the last seconds. */
+class RecentChecks {
+  readonly #buckets: Bucket[] = [];
+
+  /** `nowMs`: milliseconds since the epoch. */
+  add(nowMs: number, what: 'counted' | 'failed', checks: number): void {
+    const second = Math.floor(nowMs / BUCKET_MS);
+    let bucket = this.#buckets[second % BUCKETS];
+    if (bucket?.second !== second) {
+      bucket = { second, counted: 0, failed: 0 };
+      this.#buckets[second % BUCKETS] = bucket;
+    }
+    bucket[what] += checks;
+  }
+
+  sums(nowMs: number): { readonly counted: number; readonly failed: number } {
+    const second = Math.floor(nowMs / BUCKET_MS);
+    const sums = { counted: 0, failed: 0 };
+    for (const bucket of this.#buckets) {
+      if (bucket === undefined || bucket.second > second || bucket.second <= second - BUCKETS)
+        continue;
+      sums.counted += bucket.counted;
+      sums.failed += bucket.failed;
+    }
+    return sums;
   }
 }

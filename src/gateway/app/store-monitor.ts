@@ -7,32 +7,12 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { StoreAnswers } from './store-answers.ts';
 import { StoreHealth } from './store-health.ts';
 
-export interface StoreMonitor {
-  /** The store failed lately. */
-  isDegraded(): boolean;
-  condition(): StoreCondition;
-  /** A round trip succeeded, for so many requests. Milliseconds. */
-  answered(durationMs: number, requests: number): void;
-  /** `checks`: how many the store did not count for this reason. */
-  failed(reason: StoreErrorReason, cause: unknown, checks: number): void;
-  /** The store was too slow, and is not used until it answers again. */
-  givenUp(): void;
-  /** A store that was given up answers a probe. */
-  probed(): void;
-  /** A new connection counts. */
-  connected(): void;
-  connectionFailed(error: Error): void;
-  startedUncounted(policies: PoliciesByFailureMode): void;
-  /** Redis accepts writes, even if no request needs it at the moment. */
-  heartbeatAccepted(): void;
-  heartbeatLost(error: unknown): void;
-  overridesUnread(error: unknown): void;
-}
+export type StoreMonitor = ReturnType<typeof monitorStore>;
 
 export function monitorStore(
   { store, peers, operators }: Pick<Telemetry, 'store' | 'peers' | 'operators'>,
   now: () => number,
-): StoreMonitor {
+) {
   const health = new StoreHealth({
     now,
     onDegraded: store.degraded,
@@ -46,9 +26,14 @@ export function monitorStore(
     answers.failed(failure.reason, checks);
     return health.failed();
   };
+  const answeredOtherwise = (): void => {
+    answers.answered();
+    health.answered();
+  };
   return {
-    isDegraded: () => health.isDegraded,
-    condition() {
+    /** Whether the store failed lately. */
+    isDegraded: (): boolean => health.isDegraded,
+    condition(): StoreCondition {
       const { isDegraded, sinceMs } = health;
       const found = isDegraded ? answers.lapses() : undefined;
       const isSilent = isDegraded && found === undefined;
@@ -59,45 +44,45 @@ export function monitorStore(
         reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
       };
     },
-    answered(durationMs, requests) {
+    /** A round trip succeeded, for so many requests. Milliseconds. */
+    answered(durationMs: number, requests: number): void {
       store.answered(durationMs, requests);
       answers.answered(requests);
       health.answered();
     },
-    failed(reason, cause, checks) {
+    /** `checks`: how many the store did not count for this reason. */
+    failed(reason: StoreErrorReason, cause: unknown, checks: number): void {
       const isNew = failedBy({ reason, cause }, checks);
       store.failed({ reason, cause, isNew });
     },
-    givenUp() {
+    /** The store was too slow, and is not used until it answers again. */
+    givenUp(): void {
       store.givenUp();
       failedBy({ reason: 'given_up' });
       answers.givenUp();
     },
-    probed() {
-      answers.answered();
-      health.answered();
-    },
-    connected() {
+    /** A store that was given up answers a probe. */
+    probed: answeredOtherwise,
+    /** A new connection counts. */
+    connected(): void {
       answers.answered();
       health.connected();
     },
-    connectionFailed(error) {
+    connectionFailed(error: Error): void {
       failedBy({ reason: 'connection', cause: error });
       store.connectionFailed(error);
     },
-    startedUncounted(policies) {
+    startedUncounted(policies: PoliciesByFailureMode): void {
       failedBy(lastFailure ?? { reason: 'connection' });
       store.startedUncounted(policies);
     },
-    heartbeatAccepted() {
-      answers.answered();
-      health.answered();
-    },
-    heartbeatLost(error) {
+    /** Redis accepts writes, even if no request needs it at the moment. */
+    heartbeatAccepted: answeredOtherwise,
+    heartbeatLost(error: unknown): void {
       // If the store is degraded, that is logged already.
       if (!health.isDegraded) peers.heartbeatLost(error);
     },
-    overridesUnread(error) {
+    overridesUnread(error: unknown): void {
       if (!health.isDegraded) operators.overridesUnread(error);
     },
   };

@@ -1,30 +1,17 @@
 /** Several workers as one gateway: a portless gateway runs in each, and the supervisor answers operators. */
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../config/settings/environment.ts';
-import { SHIPPED_PAGE } from '../config/shipped-files.ts';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
-import { createOpsServer, type Health } from '../server/ops-server.ts';
-import { openProxyPorts } from '../server/proxy-ports.ts';
-import type { WorkerEvents } from '../telemetry/process/process-events.ts';
+import type { Health } from '../server/ops/ops-health.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
-import { warnIfOpen } from './open-ports.ts';
-import type { OpenResources } from './open-resources.ts';
+import { createOpsPort, openPorts, type PortsOptions } from './ports.ts';
 import { Supervisor } from './workers/supervisor.ts';
 import { WorkerMetrics } from './workers/worker-metrics.ts';
 
 /** How long a worker may take to end, besides the drain and the store timeout. */
 const END_WITHIN_MS = 4_000;
-
-export interface WorkerGatewayOptions {
-  readonly environment: Environment;
-  readonly telemetry: Telemetry;
-  /** The gateway ends when these are closed. */
-  readonly resources: OpenResources;
-}
 
 export interface WorkerGateway extends Gateway {
   /** Makes every worker reload its files. */
@@ -33,11 +20,9 @@ export interface WorkerGateway extends Gateway {
   restart(): Promise<void>;
 }
 
-export function createWorkerGateway({
-  environment,
-  telemetry,
-  resources,
-}: WorkerGatewayOptions): WorkerGateway {
+/** The gateway ends when its resources are closed. */
+export function createWorkerGateway(options: PortsOptions): WorkerGateway {
+  const { environment, telemetry, resources } = options;
   const metrics = new WorkerMetrics();
   const supervisor = new Supervisor({
     workers: environment.workers,
@@ -50,14 +35,8 @@ export function createWorkerGateway({
   });
   const operate = operateThrough(supervisor);
   let ready = false;
-  const opsServer = createOpsServer({
+  const openOps = createOpsPort(options, {
     operate,
-    adminToken: environment.adminToken,
-    pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
-    onRefused: telemetry.operators.refused,
-    onFault: telemetry.operators.operationFailed,
-    onConnectionFault: (error) => telemetry.proxies.connectionFailed('ops', error),
-    contentType: telemetry.registry.contentType,
     async metrics() {
       await supervisor.collectReports();
       const own = await telemetry.registry.getMetricsAsJSON();
@@ -65,8 +44,6 @@ export function createWorkerGateway({
     },
     health: () => healthOf(supervisor, ready),
   });
-  // Operators see how it ends: this is closed after the workers.
-  resources.add(opsServer, (opened) => opened.close());
   resources.add(supervisor, (opened) => opened.stop());
   // Workers that did not stop in time must not outlive this process.
   process.once('exit', () => supervisor.kill());
@@ -75,21 +52,18 @@ export function createWorkerGateway({
     operate,
     unseenHeaders: () => unseenByWorkers(supervisor),
     async listen() {
-      await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
+      const ops = await openOps();
       const store = await supervisor.start();
-      const ports = resources.add(
-        await openProxyPorts(environment, { pauseOnConnect: true }, (port, connection) =>
-          supervisor.dispatch(port, connection),
-        ),
-        async (opened) => {
+      const ports = await openPorts(options, {
+        take: (port, connection) => supervisor.dispatch(port, connection),
+        pauseOnConnect: true,
+        onClose() {
           ready = false;
           supervisor.drain();
-          await opened.close();
         },
-      );
+      });
       ready = true;
-      warnIfOpen(ports, environment, telemetry.proxies);
-      return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
+      return { ...ports, store, ops };
     },
     reload: () => supervisor.reload(),
     restart: replaceWorkers(supervisor, telemetry.workers, () => ready),
@@ -135,7 +109,7 @@ function unseenByWorkers(supervisor: Supervisor): UnseenHeader[] {
 
 function replaceWorkers(
   supervisor: Supervisor,
-  events: WorkerEvents,
+  events: Telemetry['workers'],
   isReady: () => boolean,
 ): () => Promise<void> {
   let isRunning = false;

@@ -11,9 +11,8 @@ import {
   MALFORMED_HOST,
   MALFORMED_PATH,
 } from './counting/decision.ts';
-import type { LocalLimiter } from './counting/local-limiter.ts';
 import { createPolicyCounting } from './counting/policy-counting.ts';
-import type { QuotaStore } from './counting/store.ts';
+import type { LocalLimiter, QuotaStore } from './counting/store.ts';
 import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { SaltSource } from './identity/salts.ts';
@@ -29,15 +28,13 @@ export interface CheckOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;
-  readonly events: CheckEvents;
+  readonly observer: CheckObserver;
   /** For a check that is sampled; such a check is made for it alone. */
   readonly span?: CheckSpan | undefined;
-  /** Observes every check in detail. Gateways have none, so ordinary requests build no trace events. */
-  readonly trace?: Trace | undefined;
 }
 
 /** Observes a check; the caller reports the decision. */
-export interface CheckEvents {
+export interface CheckObserver {
   /** The source that identifies the client, for each request. */
   identified(kind: string): void;
   /** The proxy is not trusted. */
@@ -50,10 +47,12 @@ export interface CheckEvents {
   unmatched(): void;
   /** A policy in shadow mode would have denied a request that was allowed. */
   wouldDeny(decision: Decision): void;
+  /** Each step of a check, for `explain`. Gateways have none, so ordinary requests build no trace events. */
+  readonly step?: Trace;
 }
 
 /** For callers that need the decision alone. */
-export const NO_EVENTS: CheckEvents = {
+export const UNOBSERVED: CheckObserver = {
   identified: () => {},
   untrustedProxy: () => {},
   headersIgnored: () => {},
@@ -70,7 +69,8 @@ export type Check = (
 ) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
-  const { salts, overrides, events, trace } = options;
+  const { salts, overrides, observer } = options;
+  const trace = observer.step;
   const name = createDenialNaming(options.newId);
   const nameShadow = createDenialNaming(options.newId, true);
   const count = createCounting(options);
@@ -82,23 +82,23 @@ export function createCheck(options: CheckOptions): Check {
     const { headers } = request;
     const context: RequestContext = { nowMs, salts: saltsNow, overrides: current, headers, trace };
     const client = set.identify(request, context);
-    reportClient(client, events);
+    reportClient(client, observer);
     const refusal = refusalOf(request, client);
     if (refusal !== undefined) return name(refusal, client, headers);
     const { policy } = request;
-    if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
+    if (policy !== undefined && !set.has(policy)) observer.policyUnknown(policy);
     const applied = set.policiesFor(request, current.modes, trace);
     if (applied.length === 0) return name(MALFORMED_PATH, client, headers);
-    if (applied[0] === set.fallback) events.unmatched();
+    if (applied[0] === set.fallback) observer.unmatched();
     if (client.access === 'exempt') return EXEMPT;
     return countPolicies(client, applied, context);
   };
 }
 
-function reportClient(client: ClientIdentity, events: CheckEvents): void {
-  events.identified(client.kind);
-  if (client.untrustedProxy) events.untrustedProxy();
-  if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
+function reportClient(client: ClientIdentity, observer: CheckObserver): void {
+  observer.identified(client.kind);
+  if (client.untrustedProxy) observer.untrustedProxy();
+  if (client.ignoredHeaders.length > 0) observer.headersIgnored(client.ignoredHeaders);
 }
 
 /** The denial of a request that no policy needs to look at. */

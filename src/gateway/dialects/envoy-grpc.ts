@@ -7,9 +7,8 @@ import type { Decision } from '../core/counting/decision.ts';
 import { singleValue } from '../core/identity/header-value.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
-import { addressHeaders, withForwardedLists } from './shared/addresses.ts';
 import { answer } from './shared/answer.ts';
-import { NOTHING_MISSING } from './shared/missing.ts';
+import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './shared/reported.ts';
 
 /** The status for requests that no honest client sends. */
 const BAD_REQUEST = 400;

@@ -7,9 +7,8 @@
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../core/dialect.ts';
 import { singleValue } from '../core/identity/header-value.ts';
-import { addressHeaders, withForwardedLists } from './shared/addresses.ts';
 import { renderer } from './shared/answer.ts';
-import { NOTHING_MISSING } from './shared/missing.ts';
+import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './shared/reported.ts';
 
 /** Envoy sets these with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';

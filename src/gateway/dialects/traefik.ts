@@ -8,7 +8,7 @@
 import type { HeaderFields } from '../core/check-request.ts';
 import { forwardAuth } from './shared/forward-auth.ts';
 
-/** Ends with the peer, after whatever Traefik was told to keep. */
+/** The list ends with the peer, after what Traefik keeps of the client's own list. */
 const ADDRESSES = 'x-forwarded-for';
 
 export const traefik = forwardAuth({
@@ -17,7 +17,7 @@ export const traefik = forwardAuth({
   badRequest: 400,
   headers: {
     method: 'x-forwarded-method',
-    /** As Traefik normalised it and as earlier middlewares changed it. */
+    /** Traefik normalised it, and earlier middlewares may have changed it. */
     target: 'x-forwarded-uri',
     /** `Host` is the gateway's own. */
     host: 'x-forwarded-host',

@@ -1,7 +1,7 @@
 /** Writes the audit log: a line for every change, also for one that Redis did not confirm and that may hold all the same. */
 import { StoreError } from '../core/counting/store.ts';
 import type { Override } from '../stores/overrides/override.ts';
-import type { OperatorAction } from '../telemetry/operators/operator-events.ts';
+import type { OperatorAction } from '../telemetry/operators.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';

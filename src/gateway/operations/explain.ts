@@ -1,8 +1,7 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
-import { createCheck, NO_EVENTS } from '../core/check.ts';
+import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
-import type { LocalLimiter } from '../core/counting/local-limiter.ts';
-import type { QuotaStore } from '../core/counting/store.ts';
+import type { LocalLimiter, QuotaStore } from '../core/counting/store.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
@@ -69,8 +68,10 @@ export async function explain(
     salts,
     overrides,
     newId: () => 'none',
-    events: NO_EVENTS,
-    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    observer: {
+      ...UNOBSERVED,
+      step: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    },
   });
   const decision = await check(toCheckRequest(request), policies, nowMs);
   return { steps, answer: renderAnswer(decision, policies.answers) };

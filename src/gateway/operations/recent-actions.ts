@@ -1,6 +1,6 @@
 /** Remembers the last operator actions at this gateway, as the audit log has them. */
 import { isoTime } from '../denials/iso-time.ts';
-import type { OperatorAction } from '../telemetry/operators/operator-events.ts';
+import type { OperatorAction } from '../telemetry/operators.ts';
 import type { ActionReport } from './schemas/overview.ts';
 
 export const MOST_ACTIONS = 20;

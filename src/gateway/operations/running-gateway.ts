@@ -9,8 +9,8 @@ import type { OverrideBook } from '../stores/overrides/override-book.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
-import type { OperatorAction } from '../telemetry/operators/operator-events.ts';
-import type { ProxyFaults } from '../telemetry/proxies/proxy-events.ts';
+import type { OperatorAction } from '../telemetry/operators.ts';
+import type { ProxyFaults } from '../telemetry/proxies.ts';
 import type { RecentActions } from './recent-actions.ts';
 
 export interface Gateway {

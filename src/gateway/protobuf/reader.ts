@@ -15,10 +15,10 @@ export type SetNumber<Target> = (target: Target, value: number) => void;
 /** A field that holds a number; made by `number` or `double`. */
 export interface NumberField<Target> {
   readonly set: SetNumber<Target>;
-  /** On the wire. */
+  /** The type on the wire. */
   readonly type: number;
 }
-/** By field number. A field whose value has another type on the wire is skipped. */
+/** The keys are field numbers. A field whose value has another type on the wire is skipped. */
 export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
 /** Reads a field that holds a message with these fields. */
@@ -78,7 +78,7 @@ export class ProtobufReader {
     return text;
   }
 
-  /** The same as `latin1`, for a text that most messages have. */
+  /** Returns what `latin1` does, faster for a text that most messages have. */
   repeated(texts: RepeatedTexts): string {
     const end = this.endOfValue();
     const text = texts.latin1(this.#bytes, this.#position, end);

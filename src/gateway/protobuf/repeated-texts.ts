@@ -9,7 +9,7 @@ const SLOTS = 256;
 const LONGEST = 32;
 
 export class RepeatedTexts {
-  /** By hash. A text replaces another one with the same hash, so callers who send many texts take no memory. */
+  /** A text replaces another one with the same hash, so callers that send many texts take no memory. */
   readonly #texts = new Array<string>(SLOTS).fill('');
 
   /** The text of these bytes, with one character for each byte. */

@@ -5,48 +5,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
+import { type CallerOptions, compileSecretCheck } from './callers.ts';
 import type { HandleCheck } from './check-handler.ts';
-import { Connections } from './connections.ts';
-import { guardHttp } from './guarded-http.ts';
+import { Connections, type ProxyServer } from './connections.ts';
 import { badRequest, notFound, unauthorized, writeAnswer } from './http-answer.ts';
 import { HttpCheck } from './http-check.ts';
-import { HTTP_LIMITS } from './http-limits.ts';
+import { createHttpServer } from './http-server.ts';
 import { MAX_HEADERS, protocolMistake } from './protocol-mistakes.ts';
-import { compileSecretCheck } from './proxy-secret.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
-import { WITHOUT_SCHEMAS } from './without-schemas.ts';
 
-export interface CheckServerOptions {
+interface CheckServerOptions extends CallerOptions {
   readonly dialects: readonly Dialect[];
   readonly handleCheck: HandleCheck;
   /** The address of a caller that has none: on a unix socket, or disconnected already. */
   readonly callerWithoutAddress: string;
-  /** A caller must send one of these. Empty: every caller is answered. */
-  readonly proxySecrets: readonly string[];
   /** Whether the gateway is stopping: each connection is closed with its next answer. */
   readonly isLeaving: () => boolean;
-  readonly onUnauthorized: () => void;
-  /** An error in the part of one connection has closed it. */
-  readonly onConnectionFault: (error: unknown) => void;
-}
-
-export interface CheckServer {
-  /** Resolves once it can answer. */
-  ready(): Promise<void>;
-  /** Answers the requests of this connection. */
-  take(connection: Socket): void;
-  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
-  close(withinMs: number): Promise<void>;
 }
 
 /** Envoy passes on up to 60 KiB. It would show our 431 to the client as a denial. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-export function createCheckServer(options: CheckServerOptions): CheckServer {
-  const server = createHttpServer();
-  guardHttp(server, options.onConnectionFault);
+export function createCheckServer(options: CheckServerOptions): ProxyServer {
+  const server = createServer(options.onConnectionFault);
   const answer = createAnswer(options);
   const connections = new Connections();
   server.addHook('onRequest', (request, reply) => {
@@ -77,28 +60,27 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
   };
 }
 
-function createHttpServer(): FastifyInstance {
-  const server = fastify({
-    ...HTTP_LIMITS,
-    ...WITHOUT_SCHEMAS,
-    logger: false,
-    // Requests that arrive while the gateway stops are answered.
-    return503OnClosing: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: {
-      ...HTTP_LIMITS.http,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
-      joinDuplicateHeaders: true,
-      // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
-      requireHostHeader: false,
-      // Requests without a body get no stream events.
-      optimizeEmptyRequests: true,
+function createServer(onFault: (error: unknown) => void): FastifyInstance {
+  const server = createHttpServer(
+    {
+      // Requests that arrive while the gateway stops are answered.
+      return503OnClosing: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      http: {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
+        joinDuplicateHeaders: true,
+        // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
+        requireHostHeader: false,
+        // Requests without a body get no stream events.
+        optimizeEmptyRequests: true,
+      },
+      clientErrorHandler: refuseUnparsable,
+      // Fastify's router would decode the target, and refuse some.
+      rewriteUrl: () => '/',
     },
-    clientErrorHandler: refuseUnparsable,
-    // Fastify's router would decode the target, and refuse some.
-    rewriteUrl: () => '/',
-  });
+    onFault,
+  );
   // One more than allowed, to notice that there are too many: older versions of Node 24 drop the rest silently.
   server.server.maxHeadersCount = MAX_HEADERS + 1;
   // Without a listener Node closes the connection, and some proxies treat that as a failed gateway.

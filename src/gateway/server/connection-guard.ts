@@ -66,12 +66,12 @@ export class ConnectionGuard {
   }
 }
 
-/** Undefined for a socket that no guard owns. */
+/** Returns undefined for a socket that no guard owns. */
 export function guardOf(socket: Socket): ConnectionGuard | undefined {
   return guards.get(socket);
 }
 
-/** Undefined outside the context of a connection. */
+/** Returns undefined outside the context of a connection. */
 export function guardOfContext(): ConnectionGuard | undefined {
   return current.getStore();
 }

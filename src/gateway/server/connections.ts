@@ -1,6 +1,16 @@
-/** The open connections of a server, up to a maximum. */
+/** The connections of a server of proxies: which part of the process answers them, and how many can be open. */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+
+/** Answers connections that others have accepted. */
+export interface ProxyServer {
+  /** Resolves once it can answer. */
+  ready(): Promise<void>;
+  /** Answers the requests of this connection. */
+  take(connection: Socket): void;
+  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
+  close(withinMs: number): Promise<void>;
+}
 
 /** About 100 MiB of memory. */
 const MAX_CONNECTIONS = 10_000;

@@ -36,7 +36,7 @@ export function notFound(dialects: readonly Dialect[]): Answer {
   return failure(404, 'not_found', `Nothing is here. Proxies send checks to ${mounts}.`);
 }
 
-/** The only 5xx: it tells the proxy to apply its own failure mode. */
+/** The only 5xx: it makes the proxy apply its own failure mode. */
 export function internalError(): Answer {
   return failure(500, 'internal_error', 'The gateway failed.');
 }

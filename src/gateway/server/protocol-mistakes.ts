@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { isHost } from '../core/matching/host.ts';
 
 /**
- * More than any client sends, and more than Envoy (100) and HAProxy (101) let through. It bounds the work for one
+ * No client sends so many, and Envoy (100) and HAProxy (101) let fewer through. The limit bounds the work for one
  * request: Node takes 6 ms for as many header lines as fit into 64 KiB.
  */
 export const MAX_HEADERS = 256;
 
 export interface ProtocolMistake {
-  /** Undefined: the status for bad requests that the proxy passes on. */
+  /** If it is undefined, the answer has the status for bad requests that the proxy passes on. */
   readonly status: 431 | undefined;
   readonly message: string;
 }

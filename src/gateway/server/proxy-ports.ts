@@ -1,16 +1,14 @@
 /** The ports that proxies connect to. Each connection goes to this process or to a worker. */
 import type { AddressInfo, Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
-import type { Listener } from './listener.ts';
-import { type ListenOptions, listenOnPort, MANY_SOCKETS } from './tcp-port.ts';
-import { listenOnSocket } from './unix-socket.ts';
+import { type Listener, listenOnPort, listenOnSocket, MANY_SOCKETS } from './listener.ts';
 
 /** `json`: calls of Envoy's rate limit service as JSON. */
 export type PortName = 'check' | 'grpc' | 'json';
 export type TakeAt = (port: PortName, connection: Socket) => void;
 
 export interface ProxyPorts {
-  /** A string is the path of a unix socket. Undefined: proxies ask over gRPC only. */
+  /** A string is the path of a unix socket. Undefined: proxies send checks over gRPC only. */
   readonly check: AddressInfo | string | undefined;
   readonly grpc: AddressInfo | undefined;
   readonly json: AddressInfo | undefined;
@@ -21,13 +19,6 @@ export interface ProxyPorts {
 export interface OpeningOptions {
   /** Whether another process reads from the connections. */
   readonly pauseOnConnect: boolean;
-}
-
-interface Place {
-  /** Undefined: the one of the check server. */
-  readonly host?: string | undefined;
-  /** Undefined: it is not opened. */
-  readonly port: number | undefined;
 }
 
 /** Rejects if one port cannot be opened. No port is open then. */
@@ -46,11 +37,15 @@ export async function openProxyPorts(
     else held.push(() => take(name, connection));
   };
   const opened: Listener[] = [];
-  const onPort = async (name: PortName, place: Place, own: Partial<ListenOptions>) => {
-    if (place.port === undefined) return undefined;
+  const onPort = async (
+    name: PortName,
+    address: { readonly host: string; readonly port: number | undefined },
+    special: { readonly sockets?: number; readonly allowHalfOpen?: boolean } = {},
+  ) => {
+    if (address.port === undefined) return undefined;
     const listener = await listenOnPort(
-      { host: place.host ?? host, port: place.port },
-      { sockets: 1, ...options, ...own },
+      { host: address.host, port: address.port },
+      { sockets: 1, ...options, ...special },
       toPort(name),
     );
     opened.push(listener);
@@ -64,12 +59,12 @@ export async function openProxyPorts(
   try {
     const check =
       socket === undefined
-        ? await onPort('check', { port }, { sockets: MANY_SOCKETS })
+        ? await onPort('check', { host, port }, { sockets: MANY_SOCKETS })
         : await onSocket(socket);
     // Envoy opens few connections and keeps them.
-    const grpc = await onPort('grpc', { port: grpcPort }, { allowHalfOpen: false });
-    const { httpHost, httpPort } = rateLimit ?? {};
-    const json = await onPort('json', { host: httpHost, port: httpPort }, {});
+    const grpc = await onPort('grpc', { host, port: grpcPort }, { allowHalfOpen: false });
+    const { httpHost = host, httpPort } = rateLimit ?? {};
+    const json = await onPort('json', { host: httpHost, port: httpPort });
     return {
       ...{ check, grpc, json },
       async close() {

@@ -1,7 +1,7 @@
 /** Closes connections with a status when Node cannot parse what they send. Such a request is never allowed. */
 import type { Socket } from 'node:net';
 
-/** Longer than any proxy keeps an idle connection (Envoy: an hour), so that no proxy uses one that was just closed. */
+/** Every proxy closes its idle connections sooner (Envoy: after an hour), so no proxy uses one that was just closed. */
 export const KEEP_ALIVE_MS = 3_620_000;
 
 /** How long a refused caller has to read the answer. */

@@ -3,8 +3,13 @@
  * what the limit allows, without communicating.
  */
 
-import type { LocalLimiter } from '../core/counting/local-limiter.ts';
-import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/counting/store.ts';
+import type {
+  Descriptor,
+  LocalLimiter,
+  PeekResult,
+  Quota,
+  TakeResult,
+} from '../core/counting/store.ts';
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 

@@ -1,59 +1,19 @@
-/** Metrics and log lines: the other rooms report events here, each to the part that is about its subject. */
-import type { Registry } from 'prom-client';
-import type { TelemetryContext } from './context.ts';
-import { createDecisionEvents, type DecisionEvents } from './decisions/decision-events.ts';
+/** Metrics and log lines: the other rooms report events here, each to the topic that it is about. */
+import { Registry } from 'prom-client';
+import { createRepeatFilter, type TelemetryContext } from './context.ts';
+import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
 import { createLog, type LogOptions } from './log/log.ts';
-import { createRepeatFilter } from './log/repeat-filter.ts';
-import { createMetrics } from './metrics.ts';
-import { createOperatorEvents, type OperatorEvents } from './operators/operator-events.ts';
-import { createPeerEvents, type PeerEvents } from './peers/peer-events.ts';
-import {
-  createPolicyFileEvents,
-  type PolicyFileEvents,
-} from './policy-files/policy-file-events.ts';
-import {
-  createLifecycleEvents,
-  createLogEvents,
-  createWorkerEvents,
-  type LifecycleEvents,
-  type LogEvents,
-  type WorkerEvents,
-} from './process/process-events.ts';
-import { createProxyEvents, type ProxyEvents, type ProxyFaults } from './proxies/proxy-events.ts';
-import { createRateLimitEvents, type RateLimitEvents } from './rate-limits/rate-limit-events.ts';
-import { createStoreEvents, type StoreEvents } from './store/store-events.ts';
-import { createTracingEvents, type TracingEvents } from './tracing/tracing-events.ts';
+import { createOperatorEvents } from './operators.ts';
+import { createPeerEvents } from './peers.ts';
+import { createPolicyFileEvents } from './policy-file.ts';
+import { collectNodeMetrics, createProcessEvents } from './process.ts';
+import { createProxyEvents } from './proxies.ts';
+import { createRateLimitEvents } from './rate-limits/rate-limit-events.ts';
+import { createStoreEvents } from './store.ts';
+import { createTracingEvents } from './tracing/tracing-events.ts';
 
-export interface Telemetry {
-  readonly registry: Registry;
-  readonly decisions: DecisionEvents;
-  readonly proxies: ProxyEvents;
-  readonly proxyFaults: ProxyFaults;
-  readonly store: StoreEvents;
-  readonly peers: PeerEvents;
-  readonly operators: OperatorEvents;
-  readonly policyFile: PolicyFileEvents;
-  readonly rateLimits: RateLimitEvents;
-  readonly workers: WorkerEvents;
-  readonly log: LogEvents;
-  readonly lifecycle: LifecycleEvents;
-  readonly tracing: TracingEvents;
-  /** Must be sampled once a step. */
-  readonly traffic: TrafficHistory;
-  /** What `logging` leaves out is as it was at the start. */
-  setLogging(logging: Logging): void;
-  /** Prints text for people between the log lines. */
-  print(text: string): void;
-  /** Waits until the log is written, but not for long. */
-  close(): Promise<void>;
-}
-
-export interface Logging {
-  readonly level?: string | undefined;
-  /** One in so many allowed requests is logged; none if undefined. */
-  readonly allowsOneIn?: number | undefined;
-}
+export type Telemetry = ReturnType<typeof createTelemetry>;
 
 export interface TelemetryOptions extends LogOptions {
   readonly version: string;
@@ -61,36 +21,52 @@ export interface TelemetryOptions extends LogOptions {
   readonly now: () => number;
 }
 
-export function createTelemetry(options: TelemetryOptions): Telemetry {
+interface Logging {
+  readonly level?: string | undefined;
+  /** One in so many allowed requests is logged; none if undefined. */
+  readonly allowsOneIn?: number | undefined;
+}
+
+export function createTelemetry(options: TelemetryOptions) {
   const { now, level, version } = options;
-  const metrics = createMetrics();
-  const { write, print, setLevel, flush } = createLog(options, {
-    onLost: (lines) => log.lost(lines),
-    report: (lines, why) => log.restored(lines, why),
+  const registry = new Registry();
+  const { linesOf, print, setLevel, flush } = createLog(options, {
+    onLost: (lines) => processes.log.lost(lines),
+    report: (lines, why) => processes.log.restored(lines, why),
   });
-  const context: TelemetryContext = { write, metrics, now, ...createRepeatFilter(now) };
-  const log = createLogEvents(context);
-  metrics.process.build.set({ version, node: process.version }, 1);
-  const { decisions, sampleAllows } = createDecisionEvents(context);
+  const registers = [registry];
+  const context: TelemetryContext = { linesOf, registers, now, ...createRepeatFilter(now) };
+  // docs/metrics.md lists the metrics in this order.
+  collectNodeMetrics(registry);
+  const { decisions, sampleAllows, totals } = createDecisionEvents(context);
+  const { proxies, proxyFaults, onOtherPolicyFile } = createProxyEvents(context);
+  const store = createStoreEvents(context);
+  const operators = createOperatorEvents(context);
+  const policyFile = createPolicyFileEvents(context, onOtherPolicyFile);
+  const rateLimits = createRateLimitEvents(context);
+  const processes = createProcessEvents(context, version);
   return {
-    registry: metrics.registry,
+    registry,
     decisions,
-    ...createProxyEvents(context),
-    store: createStoreEvents(context),
+    proxies,
+    proxyFaults,
+    store,
     peers: createPeerEvents(context),
-    operators: createOperatorEvents(context),
-    policyFile: createPolicyFileEvents(context),
-    rateLimits: createRateLimitEvents(context),
-    workers: createWorkerEvents(context),
-    log,
-    lifecycle: createLifecycleEvents(context),
+    operators,
+    policyFile,
+    rateLimits,
+    ...processes,
     tracing: createTracingEvents(context),
-    traffic: new TrafficHistory(() => metrics.decisions.tally.totals(), now()),
-    setLogging(logging) {
+    /** Must be sampled once a step. */
+    traffic: new TrafficHistory(totals, now()),
+    /** What `logging` leaves out is as it was at the start. */
+    setLogging(logging: Logging): void {
       setLevel(logging.level ?? level);
       sampleAllows(logging.allowsOneIn ?? 0);
     },
+    /** Prints text for people between the log lines. */
     print,
+    /** Waits until the log is written, but not for long. */
     close: flush,
   };
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { partsFor } from '../../../src/cli/proxy-files/print/parts.ts';
+import { partsFor } from '../../../src/cli/proxy-files/print/regions.ts';
 import { freePort } from '../../support/ports.ts';
 import { patient, type RunningProxy, runProxy } from '../../support/proxies.ts';
 import { proxyConfigOf } from '../../support/proxy-config.ts';

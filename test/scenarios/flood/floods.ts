@@ -1,5 +1,5 @@
 /** Floods of invented identities, and a gateway without servers for them. */
-import { createCheck, NO_EVENTS } from '../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../src/gateway/core/check.ts';
 import type { CheckRequest } from '../../../src/gateway/core/check-request.ts';
 import type { Salts } from '../../../src/gateway/core/identity/salts.ts';
 import { NO_OVERRIDES } from '../../../src/gateway/core/overrides.ts';
@@ -100,7 +100,7 @@ export function createGateway({ maxKeys, maxDenials }: Capacity) {
     salts: { at: () => FIRST_DAY },
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: NO_EVENTS,
+    observer: UNOBSERVED,
   });
   const policies = policySetFrom(POLICIES);
   return {

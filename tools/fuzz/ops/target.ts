@@ -1,7 +1,7 @@
 /** What the fuzzer sends to the port of operators: every route, with every kind of input, with the token and without. */
 import { readdirSync } from 'node:fs';
 import { LOG_LEVELS } from '../../../src/gateway/config/settings/settings.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../../src/gateway/server/ops-routes.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../../src/gateway/server/ops/ops-routes.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Request, requestParts } from '../http/request.ts';
 import { type Plan, part, planOf, planOfBeginning } from '../plan.ts';
@@ -99,11 +99,12 @@ function callOf(random: Random): Request {
     return { method, target: random.oneOf(PLAIN_PATHS), headers, body: '' };
   }
   const route = random.oneOf(OPS_ROUTES);
-  const fields = (schema: OpsRoute['body']) =>
+  const fields = (schema: ReturnType<OpsRoute['schemas']>['body']) =>
     inputOf(random, Object.keys(schema?.properties ?? {}));
-  const body = random.next() < 0.2 ? random.oneOf(ODD_BODIES) : JSON.stringify(fields(route.body));
+  const body =
+    random.next() < 0.2 ? random.oneOf(ODD_BODIES) : JSON.stringify(fields(route.schemas().body));
   const query = new URLSearchParams(
-    Object.entries(fields(route.query)).map(([name, value]): [string, string] => [
+    Object.entries(fields(route.schemas().query)).map(([name, value]): [string, string] => [
       name,
       String(value),
     ]),

@@ -1,11 +1,12 @@
 /** Examines access by trying: commands without a password, and rights that gateways do not need. */
 import { ReplyError } from 'ioredis';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { storeErrorFrom } from '../../../gateway/stores/redis/errors.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS } from './contact.ts';
-import { fine, type PlacedFinding, warning } from './finding.ts';
+import { fine, warning } from './diagnostics.ts';
 
 const ACCOUNT = 'the account of deploy/redis/users.acl';
 
@@ -15,7 +16,7 @@ const isPrivate = compileAddressSet(['loopback', 'private']);
 export async function* accessFindings(
   target: RedisTarget,
   reached: Contact,
-): AsyncGenerator<PlacedFinding> {
+): AsyncGenerator<Diagnostic> {
   const open = await isOpen(target);
   if (open === undefined) {
     yield warning(

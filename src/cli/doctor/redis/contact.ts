@@ -7,7 +7,6 @@ import { untilReady } from '../../../gateway/stores/redis/ready.ts';
 import { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
 import { missingRight } from './refusals.ts';
 
-/** How long an examination waits for each reply. */
 export const REPLY_TIMEOUT_MS = 2_000;
 
 export interface Contact {
@@ -19,7 +18,6 @@ export interface Contact {
   ready(): Promise<void>;
 }
 
-/** The target of a single server, with the account of the URL. */
 export function serverTarget(target: RedisTarget, address: RedisAddress): RedisTarget {
   return { ...target, kind: 'single', addresses: [address] };
 }

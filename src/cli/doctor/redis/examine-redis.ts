@@ -1,44 +1,47 @@
 /** Examines whether gateways can count in a Redis, and how well. */
-import { type RedisTarget, redisPlace } from '../../../gateway/config/settings/redis-target.ts';
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { countGateways } from '../../../gateway/stores/redis/replicas.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
-import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
+import { fault, on, warning } from './diagnostics.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
-import { type GatewaySettings, replicaFindings } from './replica-findings.ts';
 import { serverFindings, unusable } from './server-findings.ts';
 import { type CountingServer, countingServers } from './topology.ts';
 import { Trial } from './trial.ts';
 
-export interface ExamineOptions extends GatewaySettings {
+export interface ExamineOptions {
   readonly target: RedisTarget;
-  /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly replicas: number;
+  /** Each worker of a gateway counts as a gateway. */
+  readonly workers: number;
 }
 
 /** Takes seconds per server at most, whatever the servers do. */
-export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Finding> {
+export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Diagnostic> {
   const servers = yield* countingServers(options.target);
   const counting: CountingServer[] = [];
   for (const server of servers) {
     let canCount = true;
-    for await (const finding of serverExamination(server, options)) {
-      if (finding.level === 'fault') canCount = false;
-      yield { ...finding, place: redisPlace(server.address) };
+    for await (const diagnostic of serverExamination(server, options)) {
+      if (diagnostic.severity === 'error') canCount = false;
+      yield on(server.address, diagnostic);
     }
     if (canCount) counting.push(server);
   }
   yield* runTrial(options.target, counting);
 }
 
-/** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
   { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,
-): AsyncGenerator<PlacedFinding> {
+): AsyncGenerator<Diagnostic> {
   const server = serverTarget(target, address);
   let reached: Contact | undefined;
   try {
@@ -66,29 +69,42 @@ async function* serverExamination(
   }
 }
 
-async function* clusterFindings({ client }: Contact): AsyncGenerator<PlacedFinding> {
+async function* clusterFindings({ client }: Contact): AsyncGenerator<Diagnostic> {
   const reply = await withDeadline(client.call('CLUSTER', 'INFO'), REPLY_TIMEOUT_MS);
   if (String(reply).includes('cluster_state:ok')) return;
   yield fault('reports that its cluster is down: see CLUSTER INFO and CLUSTER NODES');
+}
+
+/** Each gateway must know from its start how many share a limit. */
+async function* replicaFindings(
+  { client }: Contact,
+  { replicas, workers }: Pick<ExamineOptions, 'replicas' | 'workers'>,
+): AsyncGenerator<Diagnostic> {
+  if (replicas > 1) return;
+  let count = 0;
+  try {
+    count = await withDeadline(countGateways(client), REPLY_TIMEOUT_MS);
+  } catch {
+    // Another node of a cluster has the list, or the account may not read it, which is a finding already.
+  }
+  if (count <= workers) return;
+  yield warning(
+    `${count} gateways count here, and HEADGATE_REPLICAS is 1: while Redis is down, a gateway that starts admits its full limits; set it to their number`,
+  );
 }
 
 /** Does what a gateway does, on the servers without a fault. */
 async function* runTrial(
   target: RedisTarget,
   servers: readonly CountingServer[],
-): AsyncGenerator<Finding> {
+): AsyncGenerator<Diagnostic> {
   const [first] = servers;
   if (first === undefined) return;
   const trial = new Trial(target);
   try {
-    for (const { address, holds } of servers) {
-      for await (const finding of trial.counting(holds)) {
-        yield { ...finding, place: redisPlace(address) };
-      }
-    }
-    for await (const finding of trial.subscribing()) {
-      yield { ...finding, place: redisPlace(first.address) };
-    }
+    for (const { address, holds } of servers)
+      for await (const diagnostic of trial.counting(holds)) yield on(address, diagnostic);
+    for await (const diagnostic of trial.subscribing()) yield on(first.address, diagnostic);
   } finally {
     trial.close();
   }

@@ -19,7 +19,6 @@ interface Vulnerability {
 interface VulnerabilityList {
   /** The date of the newest source, as 2026-12-31. */
   readonly updated: string;
-  /** Newest first. */
   readonly vulnerabilities: readonly Vulnerability[];
 }
 

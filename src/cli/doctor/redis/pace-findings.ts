@@ -1,8 +1,9 @@
 /** Measures the difference between a server's clock and this machine's, and round-trip times. */
 import type { Redis } from 'ioredis';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
-import { fine, type PlacedFinding, warning } from './finding.ts';
+import { fine, warning } from './diagnostics.ts';
 
 const ROUND_TRIPS = 50;
 /** If round trips take long, there are fewer of them. */
@@ -11,7 +12,6 @@ const TOLERATED_SKEW_MS = 1_000;
 
 export interface PaceOptions {
   readonly client: Redis;
-  /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -23,7 +23,7 @@ interface RoundTrip {
   readonly aheadMs: number;
 }
 
-export async function* paceFindings(options: PaceOptions): AsyncGenerator<PlacedFinding> {
+export async function* paceFindings(options: PaceOptions): AsyncGenerator<Diagnostic> {
   const { storeTimeoutMs } = options;
   // The first round trip is slower, because code is compiled.
   await roundTrip(options);
@@ -44,7 +44,7 @@ export async function* paceFindings(options: PaceOptions): AsyncGenerator<Placed
     : fine(`${times}, HEADGATE_STORE_TIMEOUT_MS is ${storeTimeoutMs}`);
 }
 
-function clockFinding(aheadMs: number): PlacedFinding {
+function clockFinding(aheadMs: number): Diagnostic {
   const apart = Math.abs(aheadMs);
   if (apart <= TOLERATED_SKEW_MS) return fine('its clock agrees with the clock of this machine');
   const side = aheadMs > 0 ? 'ahead of' : 'behind';

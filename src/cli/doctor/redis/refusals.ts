@@ -19,7 +19,7 @@ const BY_REASON: Readonly<Partial<Record<StoreErrorReason, string>>> = {
     'runs no Lua, in which headgate counts: load the module lua of Valkey 9.1, or use a Redis or Valkey that has it',
 };
 
-/** By error codes of the operating system and of OpenSSL. */
+/** The keys are error codes of the operating system and of OpenSSL. */
 const BY_CODE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has a host name that DNS does not know: correct the host in the URL, or DNS',
   EAI_AGAIN: 'has a host name that could not be looked up: check the resolver of this machine',

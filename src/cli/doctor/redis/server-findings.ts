@@ -1,7 +1,9 @@
 /** Findings from INFO: role, version, memory and persistence. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
 import type { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
-import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
+import { fault, fine, note, warning } from './diagnostics.ts';
 import {
   isOlder,
   knownVulnerabilities,
@@ -10,7 +12,6 @@ import {
 } from './known-vulnerabilities.ts';
 
 const OLDEST_REDIS = [6, 2] as const;
-/** Share of maxmemory. */
 const NEARLY_FULL = 0.8;
 const MIB = 1_048_576;
 
@@ -20,8 +21,7 @@ const URL_OF_KIND = {
   cluster: 'redis+cluster://',
 } as const;
 
-/** Why gateways cannot count on this server; undefined if they can. */
-export function unusable(info: ServerInfo, kind: RedisTarget['kind']): PlacedFinding | undefined {
+export function unusable(info: ServerInfo, kind: RedisTarget['kind']): Diagnostic | undefined {
   const runsAs = kindOf(info);
   if (runsAs !== (kind === 'cluster' ? 'cluster' : 'single')) {
     const what = {
@@ -50,11 +50,10 @@ function kindOf(info: ServerInfo): RedisTarget['kind'] {
   return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
 
-/** Findings about a usable server. */
 export function* serverFindings(
   info: ServerInfo,
   { kind, tls }: Pick<RedisTarget, 'kind' | 'tls'>,
-): Generator<PlacedFinding> {
+): Generator<Diagnostic> {
   yield* versionFindings(info, tls);
   yield* memoryFindings(info);
   yield* persistenceFindings(info);
@@ -63,7 +62,7 @@ export function* serverFindings(
   }
 }
 
-function* versionFindings(info: ServerInfo, tls: boolean): Generator<PlacedFinding> {
+function* versionFindings(info: ServerInfo, tls: boolean): Generator<Diagnostic> {
   const valkey = info.text('valkey_version');
   const product: Product = valkey === undefined ? 'Redis' : 'Valkey';
   const version = valkey ?? info.text('redis_version') ?? '';
@@ -92,7 +91,7 @@ function* versionFindings(info: ServerInfo, tls: boolean): Generator<PlacedFindi
   );
 }
 
-function* memoryFindings(info: ServerInfo): Generator<PlacedFinding> {
+function* memoryFindings(info: ServerInfo): Generator<Diagnostic> {
   const max = info.number('maxmemory');
   const used = info.number('used_memory');
   const policy = info.text('maxmemory_policy') ?? 'unknown';
@@ -122,7 +121,7 @@ function* memoryFindings(info: ServerInfo): Generator<PlacedFinding> {
 }
 
 /** Counting does not need persistence, but problems with it may prevent counting. */
-function* persistenceFindings(info: ServerInfo): Generator<PlacedFinding> {
+function* persistenceFindings(info: ServerInfo): Generator<Diagnostic> {
   if (info.text('rdb_last_bgsave_status') === 'err') {
     yield warning(
       'could not save its last snapshot and may therefore refuse writes (MISCONF): check its disk',

@@ -1,4 +1,6 @@
 /** Finds the servers that count: the one in the URL, the master that sentinels report, or the masters of a cluster. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import {
   type RedisAddress,
   type RedisTarget,
@@ -6,7 +8,7 @@ import {
 } from '../../../gateway/config/settings/redis-target.ts';
 import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
 import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
-import type { Finding, FindingLevel } from './finding.ts';
+import { fault, fine, on, warning } from './diagnostics.ts';
 import { refusalText } from './refusals.ts';
 import { unusable } from './server-findings.ts';
 
@@ -17,16 +19,14 @@ export interface CountingServer {
   readonly holds: (slot: number) => boolean;
 }
 
-/** Yields findings, and returns the servers. */
 export async function* countingServers(
   target: RedisTarget,
-): AsyncGenerator<Finding, readonly CountingServer[]> {
+): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
   if (target.kind === 'sentinel') return yield* masterOfSentinels(target);
   if (target.kind === 'cluster') return yield* mastersOfCluster(target);
   return [{ address: target.addresses[0], holds: () => true }];
 }
 
-/** The answer of an address, or why it has none. */
 interface Queried<T> {
   readonly address: RedisAddress;
   readonly answer?: T;
@@ -48,18 +48,15 @@ function queryAll<T>(
 }
 
 /** Warnings if at least one address answers, otherwise faults. */
-function* failures(queried: readonly Queried<unknown>[]): Generator<Finding> {
-  const level: FindingLevel = queried.some(({ failure }) => failure === undefined)
-    ? 'warning'
-    : 'fault';
-  for (const { address, failure } of queried) {
-    if (failure !== undefined) yield { level, place: redisPlace(address), text: failure };
-  }
+function* failures(queried: readonly Queried<unknown>[]): Generator<Diagnostic> {
+  const diagnostic = queried.some(({ failure }) => failure === undefined) ? warning : fault;
+  for (const { address, failure } of queried)
+    if (failure !== undefined) yield on(address, diagnostic(failure));
 }
 
 async function* masterOfSentinels(
   target: RedisTarget,
-): AsyncGenerator<Finding, readonly CountingServer[]> {
+): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
   const { addresses, masterName } = target;
   const queried = await queryAll(addresses, (address) => masterKnownTo(target, address));
   yield* failures(queried);
@@ -70,20 +67,14 @@ async function* masterOfSentinels(
     answers.flatMap(({ answer }) => (answer ? [[redisPlace(answer), answer] as const] : [])),
   );
   const [master, ...others] = masters.values();
-  const place = redisPlace(first.address);
   if (master === undefined) {
     const text = `no sentinel monitors a master named ${masterName}: correct the name in the URL`;
-    yield { level: 'fault', place, text };
+    yield on(first.address, fault(text));
     return [];
   }
   const text = `${answers.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
-  yield others.length === 0
-    ? { level: 'fine', place, text }
-    : {
-        level: 'warning',
-        place,
-        text: `${text}: they disagree, perhaps because of a failover; repeat the check`,
-      };
+  const disagreement = `${text}: they disagree, perhaps because of a failover; repeat the check`;
+  yield on(first.address, others.length === 0 ? fine(text) : warning(disagreement));
   return [...masters.values()].map((address) => ({ address, holds: () => true }));
 }
 
@@ -119,20 +110,20 @@ interface Shard {
 
 async function* mastersOfCluster(
   target: RedisTarget,
-): AsyncGenerator<Finding, readonly CountingServer[]> {
+): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
   const queried = await queryAll(target.addresses, (address) => shardsKnownTo(target, address));
   yield* failures(queried);
   const known = queried.find(({ answer }) => answer !== undefined);
   if (known?.answer === undefined) return [];
   if (typeof known.answer === 'string') {
-    yield { level: 'fault', place: redisPlace(known.address), text: known.answer };
+    yield on(known.address, fault(known.answer));
     return [];
   }
   const shards = known.answer;
   const covered = shards.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   if (covered < SLOTS) {
     const text = `only ${covered} of ${SLOTS} slots have a master: see CLUSTER NODES, and redis-cli --cluster fix`;
-    yield { level: 'fault', place: redisPlace(known.address), text };
+    yield on(known.address, fault(text));
   }
   const masters = new Map(shards.map(({ master }) => [redisPlace(master), master]));
   return [...masters].map(([place, address]) => {
@@ -153,7 +144,7 @@ async function shardsKnownTo(
   try {
     const obstacle = info && unusable(info, 'cluster');
     // A replica also knows the slots of all nodes.
-    if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.text;
+    if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.message;
     await ready();
     const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), REPLY_TIMEOUT_MS);
     return shardsOf(reply, address);

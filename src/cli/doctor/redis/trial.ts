@@ -1,6 +1,7 @@
 /** Does in Redis what gateways do, with keys that are deleted afterwards, and reports what fails. */
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
 import {
   ALGORITHMS,
@@ -26,7 +27,7 @@ import {
 import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/replicas.ts';
 import { storeOfTarget } from '../../../gateway/stores/redis/store-of-target.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
-import { fault, fine, type PlacedFinding, warning } from './finding.ts';
+import { fault, fine, warning } from './diagnostics.ts';
 import { refusalText } from './refusals.ts';
 
 /** If the examination is interrupted, its keys expire after this time. */
@@ -46,10 +47,8 @@ const LOG: Quota = {
 const LOG_COST = 2;
 const LOG_TAKES = 3;
 
-/** Whether a server holds a slot. */
 export type Holds = (slot: number) => boolean;
 
-/** Opens the connections of a gateway. */
 export class Trial {
   readonly #client: RedisClient;
   readonly #subscriber: RedisClient;
@@ -84,7 +83,7 @@ export class Trial {
   }
 
   /** Tries to count on a server that was already reached, then everything else that gateways do there. */
-  async *counting(holds: Holds): AsyncGenerator<PlacedFinding> {
+  async *counting(holds: Holds): AsyncGenerator<Diagnostic> {
     let tag: string;
     try {
       tag = tagFor(holds);
@@ -112,14 +111,13 @@ export class Trial {
   }
 
   /** Once for all servers, because a message reaches all of them. */
-  subscribing(): AsyncGenerator<PlacedFinding> {
+  subscribing(): AsyncGenerator<Diagnostic> {
     return without(
       'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',
       () => this.#subscribed,
     );
   }
 
-  /** Takes with every algorithm. */
   async #take(tag: string): Promise<void> {
     const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
     const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
@@ -175,7 +173,7 @@ export class Trial {
 }
 
 /** Warns what is lost if `act` fails. Gateways can count all the same. */
-async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerator<PlacedFinding> {
+async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerator<Diagnostic> {
   try {
     await withDeadline(act(), REPLY_TIMEOUT_MS);
   } catch (error) {
@@ -183,7 +181,6 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
   }
 }
 
-/** Resolves when the channels of gateways are subscribed. */
 function subscribes(subscriber: RedisClient): Promise<void> {
   return new Promise((resolve, reject) => {
     listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
@@ -200,7 +197,6 @@ function keyOf(tag: string, name: string): string {
   return `hg:v1:{${tag}}:${name}`;
 }
 
-/** A hash tag whose slot the server holds. */
 function tagFor(holds: Holds): string {
   const run = randomUUID();
   for (let i = 0; i < MAX_TAGS; i++) {

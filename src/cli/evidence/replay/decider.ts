@@ -3,7 +3,7 @@
  * time of the request.
  */
 
-import { type Check, createCheck, NO_EVENTS } from '../../../gateway/core/check.ts';
+import { type Check, createCheck, UNOBSERVED } from '../../../gateway/core/check.ts';
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
@@ -67,7 +67,7 @@ export class Decider {
       salts: new SaltBooks(),
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
-      events: { ...NO_EVENTS, wouldDeny: options.onWouldDeny },
+      observer: { ...UNOBSERVED, wouldDeny: options.onWouldDeny },
     });
   }
 

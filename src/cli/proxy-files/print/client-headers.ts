@@ -2,9 +2,7 @@
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { allLimits } from '../../../gateway/config/policy-file/limit-schema.ts';
 
-/** Names in lower case, each once. */
 export interface ClientHeaders {
-  /** The proxy passes on what the client sent. */
   readonly passed: readonly string[];
   /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   readonly owned: readonly string[];
@@ -52,7 +50,6 @@ const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([
   ['ip', 'IP'],
 ]);
 
-/** `x-api-key` becomes `X-Api-Key`. */
 export function headerTitle(name: string): string {
   return name
     .split('-')

@@ -116,7 +116,6 @@ function pathsOverlap(a = '/*', b = '/*'): boolean {
   }
 }
 
-/** Undefined: all methods. */
 function commonMethods(routes: readonly Route[]): readonly string[] | undefined {
   const methods = routes.map(({ match }) => match.methods);
   return methods.includes(undefined)
@@ -145,12 +144,12 @@ function hostPattern(host: string): string {
   return `${written}[.]?${PORT}`;
 }
 
-/** With or without a slash at the end. A parameter may be empty, other than that of `/:id`. */
+/** Paths may end with a slash. A parameter may be empty, other than that of `/:id`. */
 function refusedPaths(template: string): string {
   return `${pathPattern(template, '/[^/?]*', '(/[^?]*)?')}/?`;
 }
 
-/** Clear ones. With a slash at the end, some applications serve another route. */
+/** Only clear paths pass. With a slash at the end, some applications serve another route. */
 function passedPaths(template = '/*'): string {
   return pathPattern(template, `/${SEGMENT}`, `(/${SEGMENT})*`);
 }

@@ -1,6 +1,5 @@
 import { headerTitle } from './client-headers.ts';
-import { type Conditions, joined, passesExpression } from './failure-expression.ts';
-import { targetPattern } from './failure-keys.ts';
+import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
 
@@ -29,15 +28,12 @@ export const caddy: Writer = {
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
   ownPort: 8090,
-  listener: { file: 'caddy/Caddyfile', edits: (port) => ({ ':8000 {': `:${port} {` }) },
-  front: (front) =>
-    front.kind === 'cloudflare'
-      ? {}
-      : {
-          'caddy/Caddyfile': {
-            'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${front.networks.join(' ')}\n\t}`,
-          },
-        },
+  listener: { file: 'caddy/Caddyfile', shipped: ':8000 {' },
+  loadBalancer: (networks) => ({
+    'caddy/Caddyfile': {
+      'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${networks.join(' ')}\n\t}`,
+    },
+  }),
   regions: ({ headers: { owned }, failure }) => ({
     // Caddy sends all headers of the client, and reads the secret from its environment.
     'client headers': () =>
@@ -58,32 +54,13 @@ function upstreamAt(address: Address): string {
   return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** In the Common Expression Language. `uri`: the target of the client, or the one that the site has made of it. */
-function refusedWithout(failure: FailureRules | undefined, uri: 'orig_uri' | 'uri'): string {
+/** `path`: the target of the client, or the one that the site has made of it. */
+function refusedWithout(failure: FailureRules | undefined, path: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
-  const { method, rules } = failure;
-  const conditions = conditionsOn(uri);
-  const refused = conditions.not(passesExpression(rules, conditions) ?? 'false');
-  return method === undefined ? refused : `${matching('orig_method', method)} && ${refused}`;
+  const names = { method: 'orig_method', host: 'hostport', path };
+  return refusedExpression(failure, { names, matching, any: 'true' });
 }
 
-function conditionsOn(uri: string): Conditions {
-  return {
-    matches({ method, host, path }) {
-      const conditions = [
-        ...(method === undefined ? [] : [matching('orig_method', method)]),
-        ...(host === undefined ? [] : [matching('hostport', host)]),
-        ...(path === undefined ? [] : [matching(uri, targetPattern(path))]),
-      ];
-      return conditions.length === 0 ? 'true' : `(${conditions.join(' && ')})`;
-    },
-    not: (condition) => `!${condition}`,
-    and: (conditions) => joined(conditions, '&&'),
-    or: (conditions) => joined(conditions, '||'),
-  };
-}
-
-/** The whole value, ignoring case. */
 function matching(what: string, pattern: string): string {
   return `{http.request.${what}}.matches("(?i)^${pattern}$")`;
 }

@@ -1,8 +1,27 @@
-import { envoyRegions, listenerEdits, socketAddress } from './envoy-regions.ts';
-import type { Edits, Writer } from './writer.ts';
+import { isSentByClients } from './client-headers.ts';
+import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
+import type { FailureRules } from './gateway-failure.ts';
+import type { WriteRegion } from './regions.ts';
+import {
+  type Address,
+  type Edits,
+  uncommentedWith,
+  type Writer,
+  type WriterInput,
+} from './writer.ts';
 
-/** Envoy sends these without being told to. */
-const ALWAYS_SENT = ['authorization'];
+/** `alwaysSent`: headers that need no line in a region. */
+function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly string[]): Writer {
+  const local = (port: number) => `socket_address: { address: 127.0.0.1, port_value: ${port} }`;
+  return {
+    file,
+    besides: [],
+    gateway: { shipped: local(gatewayPort), write: socketAddress },
+    application: { shipped: local(3000), write: socketAddress },
+    listener: { file, shipped: '{ address: 0.0.0.0, port_value: 8000 }' },
+    regions: (input) => envoyRegions(input, alwaysSent),
+  };
+}
 
 /** The last address of X-Forwarded-For is the client's. The load balancer has written it. */
 const ONE_HOP: Edits = {
@@ -10,17 +29,104 @@ const ONE_HOP: Edits = {
 };
 
 export const envoy: Writer = {
-  file: 'envoy/envoy.yaml',
-  besides: [],
-  gateway: {
-    shipped: 'socket_address: { address: 127.0.0.1, port_value: 8080 }',
-    write: socketAddress,
-  },
-  application: {
-    shipped: 'socket_address: { address: 127.0.0.1, port_value: 3000 }',
-    write: socketAddress,
-  },
-  listener: { file: 'envoy/envoy.yaml', edits: listenerEdits },
-  front: (front) => (front.kind === 'cloudflare' ? {} : { 'envoy/envoy.yaml': ONE_HOP }),
-  regions: (input) => envoyRegions(input, ALWAYS_SENT),
+  // Envoy sends this header without being told to.
+  ...envoyWriter('envoy/envoy.yaml', 8080, ['authorization']),
+  loadBalancer: () => ({ 'envoy/envoy.yaml': ONE_HOP }),
 };
+
+/** The headers are listed in the shipped file, outside of its regions. */
+export const envoyGrpc: Writer = {
+  ...envoyWriter('envoy/envoy-grpc.yaml', 8081, [
+    'authorization',
+    'x-forwarded-for',
+    'x-request-id',
+  ]),
+  grpc: true,
+};
+
+/** Undefined for a unix socket: clusters of the type STRICT_DNS cannot use one. */
+function socketAddress(address: Address): string | undefined {
+  if ('socket' in address) return undefined;
+  const { host } = address;
+  return `socket_address: { address: ${host.includes(':') ? `"${host}"` : host}, port_value: ${address.port} }`;
+}
+
+/** `alwaysSent`: names of headers that need no line in a region. */
+function envoyRegions(
+  { headers: { passed, owned }, failure, sendsSecret }: WriterInput,
+  alwaysSent: readonly string[],
+): Readonly<Record<string, WriteRegion>> {
+  return {
+    'client headers': () => [
+      ...listed(passed, alwaysSent).map(allowed),
+      ...owned.flatMap((name) => [
+        `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
+        `#${allowed(name)}`,
+      ]),
+    ],
+    'identifying headers': () => refusedUnlessUtf8(passed.filter(isSentByClients)),
+    'proxy secret': uncommentedWith(sendsSecret),
+    'refused without the gateway': () => refusedWithout(failure),
+  };
+}
+
+/** Envoy refuses an empty list. If there is nothing to list, this lists headers that it sends anyway. */
+function listed(passed: readonly string[], alwaysSent: readonly string[]): readonly string[] {
+  const needed = passed.filter((name) => !alwaysSent.includes(name));
+  return needed.length > 0 ? needed : alwaysSent;
+}
+
+function allowed(name: string): string {
+  return `- { exact: ${yamlName(name)}, ignore_case: true }`;
+}
+
+/** Without quotes, YAML would read some names as numbers or booleans. */
+function yamlName(name: string): string {
+  return /^[a-z][a-z0-9]*-[a-z0-9-]+$/.test(name) ? name : `"${name}"`;
+}
+
+/** Regular expressions of newer Envoys match bytes, those of older ones characters. Neither matches a lone byte A0 here. */
+const UTF_8 =
+  '([^\\x80-\\xff]|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3})*';
+
+/** Permissions of the role-based access control filter. It refuses requests that match one; an absent header matches none. */
+function refusedUnlessUtf8(names: readonly string[]): string[] {
+  if (names.length === 0) return [NOTHING];
+  const matcher = `string_match: { safe_regex: { regex: '${UTF_8}' } }, invert_match: true`;
+  return names.map((name) => `- { header: { name: ${yamlName(name)}, ${matcher} } }`);
+}
+
+/** A permission that no request matches. */
+const NOTHING = '- { not_rule: { any: true } }';
+
+/** Permissions of the role-based access control filter. It refuses requests that match all of them. */
+function refusedWithout(failure: FailureRules | undefined): string[] {
+  if (failure === undefined) return [NOTHING];
+  const { method, rules } = failure;
+  return [
+    ...(method === undefined ? [] : [`- { ${header(NAMES.method, method)} }`]),
+    `- { ${PERMISSIONS.not(passesExpression(rules, PERMISSIONS))} }`,
+  ];
+}
+
+const NAMES = { method: ':method', host: ':authority', path: ':path' };
+
+const PERMISSIONS: Conditions = {
+  matches(rule) {
+    const conditions = conditionsOf(rule, NAMES, header);
+    return conditions.length === 0 ? 'any: true' : PERMISSIONS.and(conditions);
+  },
+  not: (condition) => `not_rule: { ${condition} }`,
+  and: (conditions) => listOf('and_rules', conditions),
+  or: (conditions) => listOf('or_rules', conditions),
+};
+
+function listOf(kind: 'and_rules' | 'or_rules', conditions: readonly string[]): string {
+  if (conditions.length === 1) return String(conditions[0]);
+  const rules = conditions.map((condition) => `{ ${condition} }`);
+  return `${kind}: { rules: [${rules.join(', ')}] }`;
+}
+
+function header(name: string, pattern: string): string {
+  return `header: { name: "${name}", string_match: { safe_regex: { regex: "(?i)${pattern}" } } }`;
+}

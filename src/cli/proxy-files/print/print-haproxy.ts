@@ -1,4 +1,4 @@
-import { keyPattern } from './failure-keys.ts';
+import { keyPattern } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
@@ -17,15 +17,12 @@ export const haproxy: Writer = {
     write: (to) => `server application ${at(to)}`,
   },
   ownPort: 8090,
-  listener: { file: 'haproxy/haproxy.cfg', edits: (port) => ({ 'bind :8000': `bind :${port}` }) },
-  front: (front) =>
-    front.kind === 'cloudflare'
-      ? {}
-      : {
-          'haproxy/haproxy.cfg': {
-            '#http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 10.0.0.0/8 }': `http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src ${front.networks.join(' ')} }`,
-          },
-        },
+  listener: { file: 'haproxy/haproxy.cfg', shipped: 'bind :8000' },
+  loadBalancer: (networks) => ({
+    'haproxy/haproxy.cfg': {
+      '#http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 10.0.0.0/8 }': `http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src ${networks.join(' ')} }`,
+    },
+  }),
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': (shipped) => [
       ...owned.flatMap((name) => [

@@ -1,5 +1,5 @@
 import { headerTitle, isSentByClients } from './client-headers.ts';
-import { keyPattern } from './failure-keys.ts';
+import { keyPattern } from './failure-conditions.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {
@@ -29,24 +29,21 @@ export const nginx: Writer = {
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
   listener: {
     file: 'nginx/nginx.conf',
-    edits: (port) => ({ 'listen 8000;': `listen ${port};` }),
+    shipped: 'listen 8000;',
   },
-  front: (front) =>
-    front.kind === 'cloudflare'
-      ? {
-          'nginx/nginx.conf': { '#include cloudflare.conf;': 'include cloudflare.conf;' },
-          'nginx/cloudflare.conf': {},
-        }
-      : {
-          'nginx/nginx.conf': {
-            '#set_real_ip_from 10.0.0.0/8;  real_ip_header X-Forwarded-For;  real_ip_recursive on;':
-              [
-                ...front.networks.map((network) => `set_real_ip_from ${network};`),
-                'real_ip_header X-Forwarded-For;',
-                'real_ip_recursive on;',
-              ].join('\n    '),
-          },
-        },
+  cloudflare: {
+    'nginx/nginx.conf': { '#include cloudflare.conf;': 'include cloudflare.conf;' },
+    'nginx/cloudflare.conf': {},
+  },
+  loadBalancer: (networks) => ({
+    'nginx/nginx.conf': {
+      '#set_real_ip_from 10.0.0.0/8;  real_ip_header X-Forwarded-For;  real_ip_recursive on;': [
+        ...networks.map((network) => `set_real_ip_from ${network};`),
+        'real_ip_header X-Forwarded-For;',
+        'real_ip_recursive on;',
+      ].join('\n    '),
+    },
+  }),
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     // The fewer, the better: without a proxy_set_header, the location inherits those of the site.
     'client headers for the application': () => passed.filter(isSentByClients).map(passOn),

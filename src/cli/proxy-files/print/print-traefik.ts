@@ -1,6 +1,5 @@
 import { headerTitle } from './client-headers.ts';
-import { type Conditions, joined, passesExpression } from './failure-expression.ts';
-import { targetPattern } from './failure-keys.ts';
+import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
 
@@ -15,19 +14,16 @@ export const traefik: Writer = {
   ownPort: 8082,
   listener: {
     file: 'traefik/traefik.yaml',
-    edits: (port) => ({ 'address: ":8000"': `address: ":${port}"` }),
+    shipped: 'address: ":8000"',
   },
-  front: (front) =>
-    front.kind === 'cloudflare'
-      ? {}
-      : {
-          'traefik/traefik.yaml': {
-            '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(front.networks)} }`,
-          },
-          'traefik/dynamic.yaml': {
-            'trustForwardHeader: false': 'trustForwardHeader: true',
-          },
-        },
+  loadBalancer: (networks) => ({
+    'traefik/traefik.yaml': {
+      '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(networks)} }`,
+    },
+    'traefik/dynamic.yaml': {
+      'trustForwardHeader: false': 'trustForwardHeader: true',
+    },
+  }),
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': () => [
       ...passed.filter((name) => name !== ALWAYS_SENT).map((name) => `- ${headerTitle(name)}`),
@@ -51,25 +47,10 @@ function urlOf(address: Address): string | undefined {
 function refusedWithout(failure: FailureRules | undefined): string {
   // No check has this path.
   if (failure === undefined) return 'Path(`/nothing`)';
-  const { method, rules } = failure;
-  const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'PathPrefix(`/`)');
-  const parts = [...(method === undefined ? [] : [matching('Method', method)]), refused];
-  return ['Path(`/traefik`)', ...parts].join(' && ');
+  const names = { method: 'Method', host: 'Host', path: 'Uri' };
+  const any = 'PathPrefix(`/`)';
+  return `Path(\`/traefik\`) && ${refusedExpression(failure, { names, matching, any })}`;
 }
-
-const CONDITIONS: Conditions = {
-  matches({ method, host, path }) {
-    const conditions = [
-      ...(method === undefined ? [] : [matching('Method', method)]),
-      ...(host === undefined ? [] : [matching('Host', host)]),
-      ...(path === undefined ? [] : [matching('Uri', targetPattern(path))]),
-    ];
-    return conditions.length === 0 ? 'PathPrefix(`/`)' : `(${conditions.join(' && ')})`;
-  },
-  not: (condition) => `!${condition}`,
-  and: (conditions) => joined(conditions, '&&'),
-  or: (conditions) => joined(conditions, '||'),
-};
 
 function matching(what: string, pattern: string): string {
   return `HeaderRegexp(\`X-Forwarded-${what}\`, \`(?i)^${pattern}$\`)`;

@@ -2,23 +2,148 @@
  * Writes the configuration file of a proxy from the policy file and the settings. The files in deploy/ are the templates:
  * only marked regions and two addresses change. For the shipped policy file nothing changes.
  */
-export { clientHeadersOf, sentByClients } from './client-headers.ts';
-export {
-  hasFailureRoutes,
-  isSameFailureRegion,
-  type ProxyConfig,
-  type ProxyConfigInput,
-  proxyConfig,
-} from './printed-config.ts';
-export {
-  includesOf,
-  ownPortOf,
-  type PartFile,
-  type ProxyFile,
-  partFiles,
-  proxyFileNames,
-  proxyFiles,
-  SHIPPED_PORT,
-} from './proxy-files.ts';
-export { type Address, type Front, isHere } from './writer.ts';
-export { asksOverGrpc, PROXIES } from './writers.ts';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { clientHeadersOf } from './client-headers.ts';
+import { failureRulesOf } from './gateway-failure.ts';
+import { caddy } from './print-caddy.ts';
+import { envoy, envoyGrpc } from './print-envoy.ts';
+import { haproxy } from './print-haproxy.ts';
+import { nginx } from './print-nginx.ts';
+import { traefik } from './print-traefik.ts';
+import { fillRegions, partsFor, partsOf, regionLines, replaceAddress } from './regions.ts';
+import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
+
+export interface ProxyConfigInput {
+  readonly proxy: string;
+  readonly policies: ValidFile;
+  readonly gateway: Address | undefined;
+  readonly application: Address | undefined;
+  readonly sendsSecret: boolean;
+  /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
+  readonly ownPort?: number | undefined;
+  /** True prints only the parts for an existing configuration; a text prints those for this place, or the file of this name. */
+  readonly include: boolean | string;
+}
+
+export interface ProxyConfig {
+  readonly text: string;
+  /** Names of other files that must be in the same folder. */
+  readonly besides: readonly string[];
+}
+
+/** Throws a RangeError if the proxy cannot use an address or a port, or has no part for the place. */
+export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
+  const { proxy, policies, sendsSecret } = input;
+  const writer = writerOf(proxy);
+  const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
+  const other = besides.find(({ name }) => name === input.include);
+  if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
+  const headers = clientHeadersOf(policies);
+  const regions = writer.regions({ headers, failure: failureRulesOf(policies), sendsSecret });
+  let text = fillRegions(templateText(writer.file, input), regions);
+  text = withAddress(text, writer.gateway, input.gateway);
+  text = withAddress(text, writer.application, input.application);
+  return {
+    text: partsWanted(text, input.include, writer),
+    besides: typeof input.include === 'string' ? [] : besides.map(({ name }) => name),
+  };
+}
+
+/** A file of deploy/ with the port at which the proxy sends checks to itself. Throws a RangeError. */
+export function templateText(
+  path: string,
+  { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
+): string {
+  const text = readFileSync(templatePath(path), 'utf8');
+  const shipped = writerOf(proxy).ownPort;
+  const { ownPort = shipped } = input;
+  if (ownPort === undefined) return text;
+  if (shipped === undefined)
+    throw new RangeError('this proxy sends no checks to itself, so it needs no --own-port');
+  for (const [name, address] of Object.entries({ headgate: gateway, application })) {
+    if (address !== undefined && isHere(address) && address.port === ownPort)
+      throw new RangeError(`${name} has port ${ownPort}: choose another --own-port`);
+  }
+  return text.replaceAll(`:${shipped}`, `:${ownPort}`);
+}
+
+function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {
+  if (include === false) return text;
+  if (include === true) return partsOf(text);
+  return partsFor(
+    include,
+    text,
+    includes?.map(({ place }) => place),
+  );
+}
+
+const FAILURE_REGION = 'refused without the gateway';
+
+export function hasFailureRoutes(policies: ValidFile): boolean {
+  return failureRulesOf(policies) !== undefined;
+}
+
+/** What a proxy refuses without a gateway. */
+export interface FailureRegion {
+  /** The file of the proxy, with the comments around the region if it has them. */
+  readonly text: string;
+  readonly entries?: readonly unknown[] | undefined;
+}
+
+/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: it does not have the region. */
+export function isSameFailureRegion(
+  proxy: string,
+  { text, entries }: FailureRegion,
+  policies: ValidFile,
+): boolean | undefined {
+  const headers = clientHeadersOf(policies);
+  const failure = failureRulesOf(policies);
+  const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
+  const wanted = regions[FAILURE_REGION]?.([]) ?? [];
+  if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
+  const lines = regionLines(text, FAILURE_REGION);
+  return lines && lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+}
+
+function withAddress(
+  text: string,
+  { shipped, write }: ShippedAddress,
+  wanted: Address | undefined,
+): string {
+  if (wanted === undefined) return text;
+  const written = write(wanted);
+  if (written === undefined) throw new RangeError('this proxy needs a host and a port');
+  return replaceAddress(text, shipped, written);
+}
+
+const WRITERS: Readonly<Record<string, Writer>> = {
+  nginx,
+  envoy,
+  'envoy-grpc': envoyGrpc,
+  caddy,
+  haproxy,
+  traefik,
+};
+
+/** Names of the proxies. A test compares them with the table in src/gateway/dialects. */
+export const PROXIES: readonly string[] = Object.keys(WRITERS);
+
+export function asksOverGrpc(proxy: string): boolean {
+  return writerOf(proxy).grpc === true;
+}
+
+/** Throws a RangeError for an unknown name. */
+export function writerOf(proxy: string): Writer {
+  const writer = WRITERS[proxy];
+  if (writer === undefined) throw new RangeError(`must be one of ${PROXIES.join(', ')}`);
+  return writer;
+}
+
+function templatePath(file: string): string {
+  return fileURLToPath(new URL(`../../../../deploy/${file}`, import.meta.url));
+}

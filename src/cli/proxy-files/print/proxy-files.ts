@@ -1,13 +1,18 @@
 /** Every file of a proxy: whole files for a new set-up, or the parts that an existing configuration needs. */
 import { posix } from 'node:path';
-import { type ProxyConfigInput, proxyConfig, templateText } from './printed-config.ts';
-import { type Address, type Edits, type Front, hostAndPort, type Include } from './writer.ts';
-import { writerOf } from './writers.ts';
+import { type ProxyConfigInput, proxyConfig, templateText, writerOf } from './proxy-config.ts';
+import {
+  type Address,
+  type Edits,
+  type FileEdits,
+  type Front,
+  hostAndPort,
+  type Include,
+  type Writer,
+} from './writer.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
-  /** Where clients connect. */
   readonly port: number;
-  /** Undefined: clients connect to the proxy. */
   readonly front: Front | undefined;
 }
 
@@ -24,21 +29,30 @@ export function proxyFileNames(proxy: string): string[] {
 
 /** Every file that the proxy needs, the main one first. They belong in one folder. Throws like `proxyConfig`. */
 export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
-  const { file, besides, listener, front } = writerOf(input.proxy);
+  const writer = writerOf(input.proxy);
+  const { file, besides, listener } = writer;
   if (input.ownPort === input.port)
     throw new RangeError(`clients connect to port ${input.port}: choose another --own-port`);
-  const edits = (input.front && front?.(input.front)) ?? {};
+  const edits = editsBehind(input.front, writer);
   const paths = new Set([file, ...besides, ...Object.keys(edits)]);
   return [...paths].map((path) => {
     const text =
       path === file ? proxyConfig({ ...input, include: false }).text : templateText(path, input);
     const changes = {
-      ...(path === listener.file && input.port !== SHIPPED_PORT && listener.edits(input.port)),
+      ...(path === listener.file && {
+        [listener.shipped]: listener.shipped.replace(`${SHIPPED_PORT}`, `${input.port}`),
+      }),
       ...edits[path],
     };
     const named = withAddressesInHead(edited(text, changes), input);
     return { name: posix.basename(path), text: named };
   });
+}
+
+function editsBehind(front: Front | undefined, writer: Writer): FileEdits {
+  if (front === undefined) return {};
+  if (front.kind === 'cloudflare') return writer.cloudflare ?? {};
+  return writer.loadBalancer?.(front.networks) ?? {};
 }
 
 /** The comment at the start of a shipped file shows its addresses, and says to change them. */
@@ -88,7 +102,6 @@ export function includesOf(proxy: string): readonly Include[] {
   return writerOf(proxy).includes ?? [];
 }
 
-/** A name that no file of the user has. */
 function ownName(name: string): string {
   return name.startsWith('headgate') ? name : `headgate-${name}`;
 }
@@ -98,7 +111,6 @@ export function ownPortOf(proxy: string): number | undefined {
   return writerOf(proxy).ownPort;
 }
 
-/** Where clients connect in the shipped files. */
 export const SHIPPED_PORT = 8000;
 
 function edited(text: string, edits: Edits): string {

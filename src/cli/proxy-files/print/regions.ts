@@ -1,6 +1,7 @@
 /**
- * Marked regions of the files in deploy/. A region starts with the comment `# headgate: NAME` and ends with
- * `# headgate: end`, each on its own line. Its lines depend on the policy file and the settings.
+ * Marked regions and parts of the files in deploy/. A region stands between the comments `# headgate: NAME` and
+ * `# headgate: end`, and depends on the policy file and the settings. A part stands between
+ * `# headgate: part for PLACE` and `# headgate: end of part`, and is what an existing configuration needs.
  */
 
 /** Gets the shipped lines of a region and returns the lines to print. Both are without the indentation of the region. */
@@ -51,4 +52,54 @@ export function replaceAddress(text: string, shipped: string, wanted: string): s
     .split('\n')
     .map((line) => (line.trimStart().startsWith('#') ? line : line.replaceAll(shipped, wanted)))
     .join('\n');
+}
+
+/**
+ * The parts of a file in deploy/ that an existing configuration needs. A part starts with the comment
+ * `# headgate: part for PLACE` and ends with `# headgate: end of part`. The first line says where the
+ * part goes, so it is printed too.
+ */
+const PART_START = /^\s*# headgate: part for /;
+const PART_END = /^\s*# headgate: end of part$/;
+
+export function partsOf(text: string): string {
+  const parts: string[] = [];
+  let indent: string | undefined;
+  for (const line of text.split('\n')) {
+    if (indent === undefined && PART_START.test(line)) {
+      indent = line.slice(0, line.indexOf('#'));
+      if (parts.length > 0) parts.push('');
+    }
+    if (indent === undefined) continue;
+    parts.push(line.startsWith(indent) ? line.slice(indent.length) : line.trimStart());
+    if (PART_END.test(line)) indent = undefined;
+  }
+  return `${parts.join('\n')}\n`;
+}
+
+/**
+ * The parts whose place has this word among its first three, such as `server` of "the block server". Throws a RangeError,
+ * which names the words of `known` if there are some.
+ */
+export function partsFor(word: string, text: string, known: readonly string[] = []): string {
+  const all = partsOf(text).split(BETWEEN);
+  const found = all.filter((part) => wordsOf(placeOf(part)).includes(word.toLowerCase()));
+  if (found.length > 0) return found.join('');
+  if (known.length > 0)
+    throw new RangeError(`there is no part for "${word}"; name one of ${known.join(', ')}`);
+  const places = [...new Set(all.map(placeOf))].join('; ');
+  throw new RangeError(`there is no part for "${word}"; the parts are for: ${places}`);
+}
+
+const BETWEEN = /^(?=# headgate: part for )/m;
+
+function placeOf(part: string): string {
+  return /^# headgate: part for (.*)/.exec(part)?.[1] ?? '';
+}
+
+function wordsOf(place: string): string[] {
+  return place
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .slice(0, 3);
 }

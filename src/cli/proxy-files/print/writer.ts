@@ -8,7 +8,6 @@ export interface WriterInput {
   readonly headers: ClientHeaders;
   /** Undefined if no policy has `on_gateway_failure: deny`. */
   readonly failure: FailureRules | undefined;
-  /** Whether the proxy must send a secret. */
   readonly sendsSecret: boolean;
 }
 
@@ -18,7 +17,6 @@ export type Address =
   | { readonly socket: string };
 
 export interface ShippedAddress {
-  /** The address in the shipped file. */
   readonly shipped: string;
   /** Writes another address. Undefined: the proxy cannot use it. */
   readonly write: (address: Address) => string | undefined;
@@ -33,10 +31,12 @@ export type Front =
 /** Texts of a file and what replaces them. */
 export type Edits = Readonly<Record<string, string>>;
 
+/** By path below deploy/. */
+export type FileEdits = Readonly<Record<string, Edits>>;
+
 export interface Include {
   /** Names the part, as in `--include PLACE`. */
   readonly place: string;
-  /** Undefined: the line needs no file. */
   readonly file?: string;
   /** The line that includes it, and where it goes, in words. */
   readonly line: string;
@@ -44,7 +44,6 @@ export interface Include {
 }
 
 export interface Writer {
-  /** Path below deploy/. */
   readonly file: string;
   /** Other files of the folder that the proxy needs. They are used unchanged. */
   readonly besides: readonly string[];
@@ -52,26 +51,24 @@ export interface Writer {
   readonly application: ShippedAddress;
   /** The port of this machine at which the proxy sends checks to itself, in the shipped files. */
   readonly ownPort?: number;
-  /** Where clients connect, in the file of that path below deploy/. */
-  readonly listener: { readonly file: string; edits(port: number): Edits };
-  /** How the proxy learns the client's address, by path below deploy/. Files that the writer does not name are added. */
-  front?(front: Front): Readonly<Record<string, Edits>>;
-  /** Whether the proxy sends checks over gRPC. */
+  /** Where clients connect: a text with the shipped port, in the file of that path below deploy/. */
+  readonly listener: { readonly file: string; readonly shipped: string };
+  /** How the proxy learns the client's address behind Cloudflare. Files that the writer does not name are added. */
+  readonly cloudflare?: FileEdits;
+  /** How it learns that behind load balancers of these networks. */
+  loadBalancer?(networks: readonly string[]): FileEdits;
   readonly grpc?: boolean;
   /** Files that an existing configuration includes, each with a part. Without them, parts are put in by hand. */
   readonly includes?: readonly Include[];
-  /** By name. */
   regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
 }
 
-/** `10.0.0.2:8080`, `[::1]:8080` */
 export function hostAndPort(address: Address): string | undefined {
   if ('socket' in address) return undefined;
   const { host, port } = address;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether it is on this machine, if the proxy is. */
 export function isHere(
   address: Address,
 ): address is { readonly host: string; readonly port: number } {

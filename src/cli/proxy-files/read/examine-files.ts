@@ -1,19 +1,24 @@
 /** Examines the file of a proxy, with the files that it includes. */
 
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { readCaddy } from './caddy/reader.ts';
-import { type DoctorFinding, found } from './catalog.ts';
-import { type Comparison, misfits } from './compare.ts';
+import { found } from './catalog.ts';
 import { readEnvoy } from './envoy/reader.ts';
 import { readHaproxy } from './haproxy/reader.ts';
 import { readManifests } from './kubernetes/manifests.ts';
 import { readNginx } from './nginx/reader.ts';
-import { PRINTED_PART, partOf } from './part-of-file.ts';
-import type { ProxyFile, ReadFile, ReadProxyFile } from './reader.ts';
+import {
+  PRINTED_PART,
+  type ProxyFile,
+  partOf,
+  type ReadFile,
+  type ReadProxyFile,
+} from './reader.ts';
 import { rewriteFindings } from './rewrites.ts';
-import { compareSecret } from './secret.ts';
+import { uncheckedRoutes } from './routes.ts';
+import { type Comparison, compareSecret, misfits } from './settings-comparison.ts';
 import { readOtherTraefik, readTraefik } from './traefik/reader.ts';
 import { uncheckedPaths } from './unchecked-paths.ts';
-import { uncheckedWays } from './ways.ts';
 
 /** The first one that knows the file reads it. That of NGINX takes every file. */
 const READERS: readonly ReadProxyFile[] = [
@@ -22,7 +27,7 @@ const READERS: readonly ReadProxyFile[] = [
 
 export type ProxyFileInput = ProxyFile & Comparison;
 
-export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
+export async function examineProxyFile(input: ProxyFileInput): Promise<Diagnostic[]> {
   let read: ReadFile | undefined;
   try {
     for (const reader of READERS) read ??= reader(input);
@@ -40,9 +45,9 @@ const UNCOMPARED =
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites = [], ways = [], rewrites = [], unread = [], own = [] }: ReadFile,
+  { facts, sites = [], routes = [], rewrites = [], unread = [], own = [] }: ReadFile,
   input: Comparison,
-): Promise<DoctorFinding[]> {
+): Promise<Diagnostic[]> {
   if (facts === undefined) return [...unread, ...own];
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
@@ -53,9 +58,7 @@ async function findingsOf(
     ...own,
     ...unchecked,
     // One finding for a place is enough.
-    ...uncheckedWays(ways).filter(({ subject }) =>
-      unchecked.every((each) => each.subject !== subject),
-    ),
+    ...uncheckedRoutes(routes).filter(({ file }) => unchecked.every((each) => each.file !== file)),
     ...(policies === undefined ? [] : rewriteFindings(rewrites, policies)),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;

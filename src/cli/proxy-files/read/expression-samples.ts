@@ -25,7 +25,6 @@ class Sampler {
     this.#groups = groups;
   }
 
-  /** Up to the end of the group. */
   options(depth: number): string[] {
     const all: string[] = [];
     let samples = [''];

@@ -39,7 +39,7 @@ export function matchesExpression(expression: string, subject: Subject): boolean
   return groups === undefined ? undefined : groups !== null;
 }
 
-/** Null without a match. Undefined as above. */
+/** Returns null without a match, and undefined as above. */
 export function matchExpression(
   expression: string,
   { path, ignoresCase }: Subject,

@@ -14,12 +14,10 @@ export const OLD_PATH = `$\{uri}`;
 export const UNKNOWN_TEXT = `$\{unknown}`;
 export const SAMPLE = '/a-sample';
 
-/** Every path gets this text. */
 export function changeTo(target: string): PathChange {
   return { expression: '^', target };
 }
 
-/** The beginning of a path is replaced. */
 export function prefixReplaced(prefix: string, by: string): PathChange {
   return { expression: `^${escaped(prefix)}(.*)$`, target: `${by}$1` };
 }

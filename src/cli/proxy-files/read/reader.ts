@@ -1,17 +1,16 @@
 /** What the reader of each proxy says about a file. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { DoctorFinding } from './catalog.ts';
+import { found } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
+import type { Route } from './routes.ts';
 import type { Site } from './unchecked-paths.ts';
-import type { Way } from './ways.ts';
 
 export interface ProxyFile {
-  /** The name that is shown. */
   readonly file: string;
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
   readonly path: string;
   readonly text: string;
-  /** Undefined if the policy file has mistakes. */
   readonly policies: ValidFile | undefined;
 }
 
@@ -22,19 +21,17 @@ export interface ReadFile {
   /** Undefined: nothing is compared, and only the findings are said. */
   readonly facts?: ProxyFacts;
   readonly sites?: readonly Site[];
-  readonly ways?: readonly Way[];
+  readonly routes?: readonly Route[];
   readonly rewrites?: readonly Rewrite[];
   /** What only a file of this proxy can have wrong. */
-  readonly own?: readonly DoctorFinding[];
-  /** About files that could not be read. */
-  readonly unread?: readonly DoctorFinding[];
+  readonly own?: readonly Diagnostic[];
+  readonly unread?: readonly Diagnostic[];
   /** The name of the file with the check, if it is another one. */
   readonly file?: string;
-  /** Of all files that belong to it, if there are several. */
+  /** The text of all files that belong to it, if there are several. */
   readonly text?: string;
 }
 
-/** What the file says about its checks. */
 export interface ProxyFacts {
   /** The name of `headgate proxy-config`. */
   readonly proxy: string;
@@ -54,9 +51,17 @@ export interface ProxyFacts {
   readonly refused?: readonly unknown[] | undefined;
   /** Where the file asks headgate, as `nginx.conf:12`. Undefined: the whole file is named. */
   readonly place?: string;
-  /** Where it names the secret, if `place` is known. */
   readonly secretPlace?: string | undefined;
 }
 
 export const SECRET_HEADER = 'x-headgate-secret';
 export const FROM_ENVIRONMENT = 'environment';
+
+/** The first line of what `headgate proxy-config --include` prints. */
+export const PRINTED_PART = /^\s*# headgate: part for /;
+export function partOf(file: string, text: string): Diagnostic {
+  const what = PRINTED_PART.test(text)
+    ? 'is a part that headgate proxy-config has printed, and not a whole file'
+    : 'is a part of an NGINX configuration: it has no block http';
+  return found('part-of-proxy-file', file, what);
+}

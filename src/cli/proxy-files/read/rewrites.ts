@@ -1,15 +1,15 @@
 /** Finds lines after which the application gets another path than headgate checks. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import { found } from './catalog.ts';
 import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
 import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
 
 /** A line that changes the path after the check. */
 export interface Rewrite {
-  /** `rewrite ^/old/(.*) /login last` */
   readonly what: string;
-  /** `nginx.conf:12` */
   readonly place: string;
   readonly hosts: Hosts;
   /** Undefined: the application names the new path, which may be any. */
@@ -20,12 +20,11 @@ export interface Rewrite {
   isApplied(path: string): boolean | undefined;
   /** Whether the application that gets the new path also gets it from clients that send it, or no client can send it. */
   isServed(path: string): boolean;
-  /** The changed request is a GET. */
   readonly becomesGet?: boolean;
 }
 
 /** Lines of one place are one finding: `try_files` may lead to several paths. */
-export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): DoctorFinding[] {
+export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): Diagnostic[] {
   const known = new Map<string, PathPolicies>();
   const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
   return [...lines.values()].flatMap((all) => {
@@ -48,7 +47,6 @@ export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): 
 
 interface Sample {
   readonly entry: PolicyEntry;
-  /** One that the policy is for. */
   readonly path: string;
 }
 

@@ -1,13 +1,13 @@
 /** Finds paths that a policy limits and the proxy passes on without a check. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import { found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 
-/** What the proxy does with a request. */
 export interface Choice {
   /** The lines that decide: `location /search`. */
   readonly what: string;
-  /** `nginx.conf:12` */
   readonly place: string;
   /** It passes requests on without a check. */
   readonly isUnchecked: boolean;
@@ -16,7 +16,6 @@ export interface Choice {
 /** A server or virtual host that checks some requests. */
 export interface Site {
   readonly hosts: Hosts;
-  /** Paths that its lines name. */
   readonly paths: readonly string[];
   /** Undefined if the file does not say. */
   readonly choose: (path: string) => Choice | undefined;
@@ -27,7 +26,7 @@ export function fitsRule(path: string, rule: string): boolean {
   return rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule;
 }
 
-export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
+export function uncheckedPaths(sites: readonly Site[], file: ValidFile): Diagnostic[] {
   return sites.flatMap(({ hosts, paths, choose }) => {
     const policies = pathPolicies(file, hosts);
     const unchecked = new Map<string, { choice: Choice; names: Set<string> }>();
@@ -49,7 +48,7 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorF
   });
 }
 
-function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
+function findingOf({ what, place }: Choice, policies: readonly string[]): Diagnostic {
   const names = policies.join(', ');
   const verb = policies.length === 1 ? `policy ${names} limits` : `policies ${names} limit`;
   const problem = `${what} passes requests on without asking headgate, and ${verb} such requests`;

@@ -1,8 +1,7 @@
 /** What `headgate init` needs to know. */
-import type { Front } from '../print/proxy-config.ts';
+import type { Front } from '../print/writer.ts';
 
 export interface Answers {
-  /** A name of PROXIES. */
   readonly proxy: string;
   /** Whether the proxy has a configuration already. Then only the parts to add are written. */
   readonly existing: boolean;
@@ -14,7 +13,6 @@ export interface Answers {
   readonly login: string | undefined;
   /** What stands between the clients and the proxy. Undefined: nothing. */
   readonly front: Front | undefined;
-  /** Whether clients send API keys. */
   readonly keys: boolean;
   /** The URL of a Redis in which several gateways count. Undefined: one gateway counts in memory. */
   readonly redis: string | undefined;
@@ -23,14 +21,13 @@ export interface Answers {
   readonly ports: GatewayPorts;
 }
 
-/** Ports on which the gateway listens. */
 export interface GatewayPorts {
   readonly check: number;
   readonly grpc: number;
   readonly ops: number;
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }

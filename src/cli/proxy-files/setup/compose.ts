@@ -4,12 +4,10 @@ import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { VERSION } from '../../../gateway/config/version.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
 import { type Answers, POLICY_FILE } from './answers.ts';
-import { gatewaySettings, hasPassword } from './gateway-settings.ts';
-import { gatewayPort, type Ports } from './ports.ts';
+import { gatewayPort, gatewaySettings, hasPassword, type Ports } from './gateway-settings.ts';
 
 interface Image {
   readonly image: string;
-  /** The folder of the proxy's files in the container. */
   readonly folder: string;
   readonly command?: readonly string[];
 }
@@ -49,7 +47,6 @@ const HEAD = `# The gateway and what belongs to it in containers: docker compose
 /** Without the words that YAML 1.1 reads as booleans, such as a bare `no`. */
 const STYLE = { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' } as const;
 
-/** `proxyFiles`: names of the written files of the proxy. */
 export function composeFile(answers: Answers, ports: Ports, proxyFiles: readonly string[]): string {
   const { proxy, redis } = answers;
   const ownRedis = redis === undefined ? undefined : localRedisPort(redis);

@@ -1,8 +1,41 @@
-/** The settings of the gateway that the written files need, as environment variables. */
+/** The ports and settings that the written files need. */
+
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { asksOverGrpc } from '../print/proxy-config.ts';
-import type { Answers } from './answers.ts';
-import { DEFAULT_PORTS, type Ports } from './ports.ts';
+import { ownPortOf, SHIPPED_PORT } from '../print/proxy-files.ts';
+import { isHere } from '../print/writer.ts';
+import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
+
+export interface Ports extends GatewayPorts {
+  readonly proxy: number;
+}
+
+const DEFAULT_PORTS: Ports = { proxy: SHIPPED_PORT, ...DEFAULT_ANSWERS.ports };
+/** Far enough from the ports that applications use beside their own. */
+const OTHER = 100;
+
+export function portsOf({ application, ports }: Pick<Answers, 'application' | 'ports'>): Ports {
+  const taken = isHere(application) ? application.port : undefined;
+  const free = (port: number) => (port === taken ? port + OTHER : port);
+  const { check, grpc, ops } = ports;
+  return { proxy: free(SHIPPED_PORT), check: free(check), grpc: free(grpc), ops: free(ops) };
+}
+
+/** Where the proxy sends checks to itself; undefined if it does not. */
+export function ownPort(
+  answers: Pick<Answers, 'proxy' | 'ownPort' | 'application' | 'ports'>,
+): number | undefined {
+  const { application } = answers;
+  const taken = Object.values(portsOf(answers));
+  if (isHere(application)) taken.push(application.port);
+  let port = ownPortOf(answers.proxy);
+  while (port !== undefined && taken.includes(port)) port += OTHER;
+  return answers.ownPort ?? port;
+}
+
+export function gatewayPort(proxy: string, ports: Ports): number {
+  return asksOverGrpc(proxy) ? ports.grpc : ports.check;
+}
 
 export const REDIS_SETTING = 'HEADGATE_REDIS_URL';
 

@@ -1,27 +1,22 @@
 /** What to type after `headgate init`, to see a 429. */
-import { includesOf, proxyFileNames } from '../print/proxy-config.ts';
+import { includesOf, proxyFileNames } from '../print/proxy-files.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
-import { gatewaySettings } from './gateway-settings.ts';
-import { portsOf } from './ports.ts';
+import { gatewaySettings, portsOf } from './gateway-settings.ts';
 
 export interface NextSteps {
-  /** Starts the gateway. */
   readonly serve: string;
   /** Starts the proxy; with a configuration that exists, reloads it. */
   readonly proxy: string;
   /** What to add to a configuration that exists: a line, and where it goes. Empty if parts are put in by hand. */
   readonly includes: readonly (readonly [line: string, goes: string])[];
-  /** Sends logins, one more than allowed; without a login, one request. */
   readonly curl: string;
   /** Examines a configuration that exists, before it is loaded; otherwise empty. */
   readonly examine: string;
-  /** Says what a client sees. */
   readonly doctor: string;
 }
 
 const NGINX = `nginx -c "$PWD/nginx.conf" -g 'daemon off; pid /tmp/nginx.pid;'`;
 
-/** In the folder of the files. */
 const PROXY_COMMANDS: Readonly<Record<string, string>> = {
   nginx: NGINX,
   envoy: 'envoy -c envoy.yaml',
@@ -67,7 +62,7 @@ function examination(proxy: string, doctor: string): string {
   return `${doctor} --proxy-file ${proxyFileNames(proxy)[0]}`;
 }
 
-/** For sh, with quotes only where they are needed. */
+/** Adds quotes for sh only where they are needed. */
 export function shellQuoted(text: string): string {
   return /^[\w./:@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,17 +1,15 @@
 /** The files of `headgate init`, made from the answers. Pure, except that the templates of proxies are read. */
 import { validatePolicyFile } from '../../../gateway/config/policy-file/validate.ts';
-import { partFiles, proxyFiles } from '../print/proxy-config.ts';
+import { partFiles, proxyFiles } from '../print/proxy-files.ts';
 import { type Answers, DEFAULT_ANSWERS, POLICY_FILE, TEST_FILE } from './answers.ts';
 import { composeFile } from './compose.ts';
-import { gatewaySettings } from './gateway-settings.ts';
+import { gatewayPort, gatewaySettings, ownPort, portsOf } from './gateway-settings.ts';
 import { policyFile } from './policy-file.ts';
 import { policyTests } from './policy-tests.ts';
-import { gatewayPort, ownPort, portsOf } from './ports.ts';
 import { systemdUnit, UNIT_FILE } from './systemd.ts';
 
 export interface SetupFile {
   readonly name: string;
-  /** What it is, in a few words. */
   readonly purpose: string;
   readonly text: string;
 }

@@ -4,7 +4,7 @@ import type { Setting } from './gateway-settings.ts';
 
 export const UNIT_FILE = 'headgate.service';
 /** Where the unit expects the policy file and secrets. */
-export const UNIT_FOLDER = '/etc/headgate';
+const UNIT_FOLDER = '/etc/headgate';
 
 export function systemdUnit(settings: readonly Setting[]): string {
   const secrets = settings.filter(({ value }) => value === undefined);

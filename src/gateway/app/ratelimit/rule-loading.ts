@@ -7,7 +7,7 @@ import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
 import type { Rules } from '../../ratelimit/rules/rule.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
-import type { RateLimitEvents } from '../../telemetry/rate-limits/rate-limit-events.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { OpenResources } from '../open-resources.ts';
 import { reloadOnChange } from '../reload-on-change.ts';
 import { remindOfMissingLimits } from './missing-limits.ts';
@@ -20,7 +20,7 @@ export interface RuleLoading {
 export interface RuleLoadingOptions {
   readonly settings: RateLimitSettings;
   readonly limiting: Pick<RateLimiting, 'load' | 'current'>;
-  readonly events: RateLimitEvents;
+  readonly events: Telemetry['rateLimits'];
   readonly resources: OpenResources;
 }
 

@@ -12,7 +12,7 @@ import { storeErrorFrom } from '../../stores/redis/errors.ts';
 import { InFlight } from '../../stores/redis/in-flight.ts';
 import { storeOfTarget } from '../../stores/redis/store-of-target.ts';
 import type { SaltBooks } from '../../stores/salts/salt-books.ts';
-import type { DecisionEvents } from '../../telemetry/decisions/decision-events.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
 /** Requests that wait for Redis at the same time. */
@@ -26,7 +26,7 @@ export interface GuardedCountingOptions {
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
   readonly monitor: StoreMonitor;
   readonly salts: Pick<SaltBooks, 'isAgreeing'>;
-  readonly decisions: Pick<DecisionEvents, 'requestShed' | 'denialRemembered'>;
+  readonly decisions: Pick<Telemetry['decisions'], 'requestShed' | 'denialRemembered'>;
 }
 
 export interface GuardedCounting {

@@ -5,14 +5,14 @@
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
 import { describeServers, type ServerState } from '../../stores/redis/keyspace.ts';
-import type { StoreEvents } from '../../telemetry/store/store-events.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const SAMPLE_MS = 10_000;
 const WITHIN_MS = 2_000;
 /** `used_memory` passes `maxmemory` a little before the server refuses to write. */
 const NEARLY_FULL = 0.9;
 
-type MemoryEvents = Pick<StoreEvents, 'memoryUsed' | 'keysEvicted' | 'memoryNearlyFull'>;
+type MemoryEvents = Pick<Telemetry['store'], 'memoryUsed' | 'keysEvicted' | 'memoryNearlyFull'>;
 
 export class MemoryWatch {
   readonly #client: RedisClient;

@@ -11,7 +11,7 @@ import {
 import type { RedisClient } from '../../stores/redis/client.ts';
 import type { PeerGateways } from '../../stores/redis/peer-gateways.ts';
 import { keysIn } from '../../stores/redis/resets.ts';
-import type { PeerEvents } from '../../telemetry/peers/peer-events.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { BackendEvents } from '../backend.ts';
 
 /** Anyone who may publish on the channels can send messages, so the work for them is limited. */
@@ -27,7 +27,7 @@ export interface PeerListenerOptions {
   /** Writes back salts that Redis has lost. */
   readonly restoreSalts: () => Promise<void>;
   readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged'>;
-  readonly telemetry: Pick<PeerEvents, 'othersUnheard'>;
+  readonly telemetry: Pick<Telemetry['peers'], 'othersUnheard'>;
 }
 
 export function listenToPeers(options: PeerListenerOptions): void {

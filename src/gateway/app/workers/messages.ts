@@ -3,36 +3,26 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { UnseenHeader } from '../../core/header-watch.ts';
 import type { StoreAtStart } from '../backend.ts';
 
+/** A worker that gets to the message too late must skip it: another worker has done it. */
+interface Numbered {
+  readonly id: number;
+  /** Milliseconds since the epoch. */
+  readonly beforeMs: number;
+}
+
 export type SupervisorMessage =
   | { readonly type: 'report' }
   /** Answer with a pong at once: a worker that does not is not responding. */
   | { readonly type: 'ping' }
   | { readonly type: 'reload' }
   /** Run an operation of the ops API. */
-  | OperateMessage
+  | (Numbered & { readonly type: 'operate'; readonly name: string; readonly input: unknown })
   /** A connection comes with this message, and the worker takes it or not. */
-  | ConnectionMessage
+  | (Numbered & { readonly type: 'connection'; readonly port: string })
   /** Close each connection with its next response. */
   | { readonly type: 'drain' }
   /** Drain for so long, then end. */
   | { readonly type: 'stop'; readonly drainMs: number };
-
-export interface ConnectionMessage {
-  readonly type: 'connection';
-  readonly id: number;
-  readonly port: string;
-  /** A worker that gets to it later must not take it: another worker has it. Milliseconds since the epoch. */
-  readonly beforeMs: number;
-}
-
-export interface OperateMessage {
-  readonly type: 'operate';
-  readonly id: number;
-  readonly name: string;
-  readonly input: unknown;
-  /** A worker that gets to it later must skip it: another worker has run it. Milliseconds since the epoch. */
-  readonly beforeMs: number;
-}
 
 export type WorkerMessage =
   /** The worker can answer, and its store is in this state. */

@@ -109,7 +109,7 @@ export class Supervisor {
     return !this.#isStopping;
   }
 
-  /** Asks each worker for a report. Resolves when all reports are there, or a second has passed. */
+  /** Requests a report from each worker. Resolves when all reports are there, or a second has passed. */
   async collectReports(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.report()));
   }

@@ -77,7 +77,7 @@ export class WorkerHandle {
     return this.isServing && this.isResponding;
   }
 
-  /** The same, whether or not it responds. */
+  /** It takes connections, or would take them if it responded. */
   get isServing(): boolean {
     return this.#isReady && !this.#isLeaving && !this.#hasEnded;
   }
@@ -103,10 +103,10 @@ export class WorkerHandle {
     return this.#lastReport;
   }
 
-  /** Asks for a report. Resolves when it is there, or a second has passed. */
+  /** Requests a report. Resolves when it is there, or a second has passed. */
   report(): Promise<void> {
     if (!this.#isReady || this.#hasEnded) return Promise.resolve();
-    this.#reporting ??= this.#askForReport().finally(() => {
+    this.#reporting ??= this.#requestReport().finally(() => {
       this.#reporting = undefined;
     });
     return this.#reporting;
@@ -198,7 +198,7 @@ export class WorkerHandle {
     }
   }
 
-  async #askForReport(): Promise<void> {
+  async #requestReport(): Promise<void> {
     const reported = new Promise<void>((resolve) => {
       this.#onReport = resolve;
     });

@@ -15,7 +15,7 @@ export class WorkerMetrics {
     this.#ended = sum.getMetricsAsArray() as unknown as MetricValues;
   }
 
-  /** In the text format of Prometheus. Adds up synchronously, so that no process can end meanwhile and count twice. */
+  /** Returns the text format of Prometheus. It adds up synchronously, so that no process can end meanwhile and count twice. */
   textOf(metrics: readonly MetricValues[]): Promise<string> {
     return AggregatorRegistry.aggregate([this.#ended, ...metrics]).metrics();
   }

@@ -5,8 +5,7 @@
 import type { CheckSpan } from '../check-span.ts';
 import type { Counted } from './decision.ts';
 import type { LimitDescriptor } from './descriptor.ts';
-import type { LocalLimiter } from './local-limiter.ts';
-import { type QuotaStore, StoreError, type TakeResult } from './store.ts';
+import { type LocalLimiter, type QuotaStore, StoreError, type TakeResult } from './store.ts';
 
 export interface CountingOptions {
   readonly store: Pick<QuotaStore, 'take'>;

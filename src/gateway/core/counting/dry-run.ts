@@ -1,8 +1,8 @@
 /** Predicts the result of a take without taking, so that `explain` does not change what it explains. */
 import { fixedWindowAt } from './fixed-window.ts';
-import type { LocalLimiter } from './local-limiter.ts';
 import type {
   Descriptor,
+  LocalLimiter,
   PeekResult,
   QuotaReader,
   QuotaState,

@@ -3,17 +3,17 @@ import type { RequestContext } from '../check-context.ts';
 import type { CheckSpan } from '../check-span.ts';
 import type { NameDenial } from '../denial-naming.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
-import { traceLimits, traceQuotas } from '../limit-trace.ts';
 import { modeOf, type PolicyModes } from '../overrides.ts';
 import type { Policy, PolicyMode } from '../policy.ts';
+import type { Trace } from '../trace.ts';
 import type { Count } from './counting.ts';
 import { type Counted, type Decision, decide, notEnforced } from './decision.ts';
-import { describe } from './descriptor.ts';
+import { describe, type LimitDescriptor } from './descriptor.ts';
 import { StoreError } from './store.ts';
 
 export interface PolicyCountingOptions {
   readonly count: Count;
-  readonly events: { wouldDeny(decision: Decision): void };
+  readonly observer: { wouldDeny(decision: Decision): void };
   readonly name: NameDenial;
   /** For denials by policies in shadow mode. */
   readonly nameShadow: NameDenial;
@@ -28,14 +28,14 @@ export type CountPolicies = (
 ) => Decision | Promise<Decision>;
 
 export function createPolicyCounting(options: PolicyCountingOptions): CountPolicies {
-  const { count, events, name, nameShadow, span } = options;
+  const { count, observer, name, nameShadow, span } = options;
 
   /** Each policy is counted alone: a denial by one must not keep another from counting. */
   function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext): void {
     const group = { descriptors: describe([policy], client, context), leavesFailure: true };
     const report = (counted: Counted) => {
       const decision = nameShadow(decide([counted]), client, context.headers);
-      if (decision.verdict === 'deny') events.wouldDeny(decision);
+      if (decision.verdict === 'deny') observer.wouldDeny(decision);
     };
     const counting = count(group, report, span);
     if (counting instanceof Promise) counting.catch(ignoreStoreFailure);
@@ -76,4 +76,23 @@ function ignoreStoreFailure(error: unknown): void {
 function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
   const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
   return policies.every(isInMode) ? policies : policies.filter(isInMode);
+}
+
+function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
+  for (const { source, key } of descriptors) {
+    const { label, description, per } = source;
+    trace({ type: 'limit', label, description, per, key });
+  }
+}
+
+function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
+  for (const [i, { source, cost }] of descriptors.entries()) {
+    trace({
+      type: 'quota',
+      label: source.label,
+      cost,
+      isAdmitted: result?.admitted === true,
+      state: result?.states[i],
+    });
+  }
 }

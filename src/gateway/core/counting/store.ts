@@ -136,6 +136,14 @@ export interface QuotaStore {
   reset(keys: readonly string[]): Promise<void>;
 }
 
+/** Counts in this process while the store fails. */
+export interface LocalLimiter {
+  /** Records what the store admitted, so that clients do not start with full limits when the store fails. */
+  record(descriptors: readonly Descriptor[]): void;
+  /** Takes from this process's share of all limits or of none. Never fails. */
+  take(descriptors: readonly Descriptor[]): TakeResult;
+}
+
 /** Reads quotas without taking from them. */
 export interface QuotaReader {
   /** The states before a take. Rejects with a StoreError if the store does not answer in time. */

@@ -5,12 +5,11 @@
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../../core/dialect.ts';
 import { singleValue } from '../../core/identity/header-value.ts';
-import { addressHeaders, withForwardedLists } from './addresses.ts';
 import { renderer } from './answer.ts';
-import { NOTHING_MISSING, namesOfMissing } from './missing.ts';
+import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './reported.ts';
 
 /** Names of headers, in lower case. */
-export interface ForwardAuthHeaders {
+interface ForwardAuthHeaders {
   readonly method: string;
   /** The request target with its query. */
   readonly target: string;
@@ -39,8 +38,8 @@ export interface ForwardAuthOptions {
   readonly readPeer?: ReadHeader;
 }
 
-/** Undefined if the header is absent or unusable. */
-export type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
+/** Returns undefined if the header is absent or unusable. */
+type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {
   const { name, headers, badRequest, hasProxyConfig, readPeer = singleValue } = options;
@@ -102,4 +101,11 @@ function singleTarget(headers: HeaderFields, name: string): string | undefined {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') return undefined;
   return value.includes(', ') ? undefined : value;
+}
+
+/** Gets names and what was found under each. */
+function namesOfMissing(
+  required: readonly (readonly [name: string, value: string | undefined])[],
+): string[] {
+  return required.flatMap(([name, value]) => (value === undefined ? [name] : []));
 }

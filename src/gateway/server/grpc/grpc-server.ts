@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
+import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
-import { Connections } from '../connections.ts';
-import { compileSecretCheck } from '../proxy-secret.ts';
+import { Connections, type ProxyServer } from '../connections.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
 import { Health } from './health.ts';
@@ -15,27 +15,18 @@ import { Sessions } from './sessions.ts';
 import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 import type { UnaryService } from './unary-service.ts';
 
-export interface GrpcServerOptions<Answer> {
+interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
-  /** A caller must send one of these as metadata. Empty: every caller is answered. */
-  readonly proxySecrets: readonly string[];
-  readonly onUnauthorized: () => void;
-  /** Undefined: connections have no TLS. */
+  /** If it is undefined, connections have no TLS. */
   readonly tls: GrpcTls | undefined;
-  /** An error in the part of one connection has closed it. */
-  readonly onConnectionFault: (error: unknown) => void;
   /** Beside the one of checks. */
   readonly services: readonly UnaryService[];
 }
 
-export interface GrpcServer {
-  /** Answers the requests of this connection. */
-  take(connection: Socket): void;
+interface GrpcServer extends Omit<ProxyServer, 'ready'> {
   /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
   drain(): void;
-  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
-  close(withinMs: number): Promise<void>;
 }
 
 /** Answers one call. Throws MalformedMessage. */
@@ -128,7 +119,7 @@ type KnowsSecret = ReturnType<typeof compileSecretCheck>;
 
 function serviceMethod(
   service: UnaryService,
-  { onUnauthorized }: Pick<GrpcServerOptions<unknown>, 'onUnauthorized'>,
+  { onUnauthorized }: CallerOptions,
   knowsSecret: KnowsSecret,
 ): [path: string, method: Method] {
   return [

@@ -10,7 +10,7 @@ import type { ConnectionGuard } from '../connection-guard.ts';
 import { RepairedConnection } from './authority/repaired-connection.ts';
 import { PeerStream } from './peer-stream.ts';
 
-/** As many as Envoy sends on a new connection, where it does not know the limit yet. */
+/** Envoy sends this many on a new connection, where it does not know the limit yet. */
 const MAX_STREAMS = 1_024;
 
 /**
@@ -48,7 +48,7 @@ export class Sessions {
     });
   }
 
-  /** Tells callers to send new requests elsewhere, and closes each session when its streams have ended. */
+  /** Makes callers send new requests elsewhere, and closes each session when its streams have ended. */
   close(): void {
     clearInterval(this.#pings);
     for (const [session, guard] of this.#open) guard.enter(() => session.close());

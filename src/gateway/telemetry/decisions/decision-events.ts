@@ -1,18 +1,23 @@
 /** Reports decisions, and requests that got none. */
 import type { Decision } from '../../core/counting/decision.ts';
 import type { TelemetryContext } from '../context.ts';
-import type { FieldsOf } from '../log-lines.ts';
+import type { FieldsOf } from '../log/log-line.ts';
 import { allowLine } from './allow-line.ts';
+import { DECISION_LINES } from './decision-lines.ts';
+import { createDecisionMetrics } from './decision-metrics.ts';
+import type { PolicyTotals } from './decision-tally.ts';
 
-export interface DecisionEvents {
+type Lines = typeof DECISION_LINES;
+
+interface DecisionEvents {
   /** A check was answered with this decision. Milliseconds. */
   decided(decision: Decision, dialect: string, durationMs: number): void;
   /** A shadow policy would have denied a request that passed. */
   wouldDeny(decision: Decision): void;
   /** The log line of a denial. */
-  denied(line: FieldsOf<'denied'>): void;
+  denied(line: FieldsOf<Lines, 'denied'>): void;
   /** The log line of a denial by a shadow policy. */
-  wouldBeDenied(line: FieldsOf<'would_be_denied'>): void;
+  wouldBeDenied(line: FieldsOf<Lines, 'would_be_denied'>): void;
   /** A source of `identity.sources` identified the client of a request. */
   identified(kind: string): void;
   /** A request matched no policy. */
@@ -31,11 +36,14 @@ export interface DecisionReports {
   readonly decisions: DecisionEvents;
   /** From now on, one in so many allowed requests is logged; none if 0. */
   sampleAllows(oneIn: number): void;
+  /** What each policy decided since the start. */
+  totals(): Iterable<readonly [policy: string, PolicyTotals]>;
 }
 
 export function createDecisionEvents(context: TelemetryContext): DecisionReports {
-  const { write, isFirst } = context;
-  const metrics = context.metrics.decisions;
+  const { isFirst } = context;
+  const write = context.linesOf(DECISION_LINES);
+  const metrics = createDecisionMetrics(context.registers);
   const { tally, duration, repeated } = metrics;
   // Looking up a label for each decision costs more than counting.
   const degraded = {
@@ -80,5 +88,6 @@ export function createDecisionEvents(context: TelemetryContext): DecisionReports
     sampleAllows(oneIn) {
       allowsOneIn = oneIn;
     },
+    totals: () => tally.totals(),
   };
 }

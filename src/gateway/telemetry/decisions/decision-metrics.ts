@@ -1,6 +1,6 @@
 /** Metrics of decisions, and of requests that got none. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { FAST_BUCKETS } from '../fast-buckets.ts';
+import { FAST_BUCKETS } from '../context.ts';
 import { Tally } from '../tally.ts';
 import { DecisionTally } from './decision-tally.ts';
 

@@ -2,7 +2,7 @@
 
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error' | 'fatal';
-  /** Absent if every line has another message. */
+  /** It is absent if every line has another message. */
   readonly message?: string;
   /** What each field holds. The text says so if a line may lack the field. */
   readonly fields: Readonly<Record<string, string>>;
@@ -16,7 +16,13 @@ export interface LogLine {
   readonly atMost?: string;
 }
 
+/** The keys are the events. */
 export type LogLines = Readonly<Record<string, LogLine>>;
+
+/** All fields of a line. TypeScript rejects unknown fields only if the type has a known one, hence `event`. */
+export type FieldsOf<Lines extends LogLines, Event extends keyof Lines> = Readonly<
+  Record<keyof Lines[Event]['fields'], unknown>
+> & { readonly event?: never };
 
 /** Names or mistakes that one line lists. `headgate check` lists all mistakes. */
 export const MOST_LISTED = 20;

@@ -18,7 +18,7 @@ const BYTES_AT_ONCE = 4_096;
 const MOST_WAITING_CHARACTERS = 1 << 20;
 /** A reader may be a little slow. */
 const RETRY_FULL_MS = 10;
-/** After an error. */
+/** How soon it writes again after an error. */
 const RETRY_BROKEN_MS = 1_000;
 /** How long the end of the process may wait for the last lines. */
 const LAST_LINES_WITHIN_MS = 500;

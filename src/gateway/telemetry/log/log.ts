@@ -1,7 +1,7 @@
-/** Writes lines of the catalogue, each with its level and its message. */
+/** Writes the lines of tables, each with its level and its message. */
 import { pino } from 'pino';
 import { printableJson } from '../../core/printable.ts';
-import { type FieldsOf, LOG_LINES, type LogEvent, type LogLine } from '../log-lines.ts';
+import type { FieldsOf, LogLine, LogLines } from './log-line.ts';
 import type { LogOutput, LogOutputOptions } from './log-output.ts';
 import { standardOutput } from './standard-output.ts';
 
@@ -14,8 +14,14 @@ export interface LogOptions {
 }
 
 export interface Log {
-  /** Without `message`, the line has the message of the catalogue. */
-  write<E extends LogEvent>(event: E, fields: FieldsOf<E>, message?: string): void;
+  /** Returns what writes these lines. Without `message`, a line has the message of its table. */
+  linesOf<Lines extends LogLines>(
+    lines: Lines,
+  ): <Event extends keyof Lines & string>(
+    event: Event,
+    fields: FieldsOf<Lines, Event>,
+    message?: string,
+  ) => void;
   /** Writes text for people between the lines. */
   print(text: string): void;
   /** From now on, lines below this level are not written. */
@@ -40,8 +46,8 @@ export function createLog(
   // Not a child of the other, whose level it would follow.
   const always = pino({ level: 'info', base }, target);
   return {
-    write(event, fields, message) {
-      const line: LogLine = LOG_LINES[event];
+    linesOf: (lines) => (event, fields, message) => {
+      const line = lines[event] as LogLine;
       const content: object = { event, ...fields };
       (line.always === true ? always : log)[line.level](content, message ?? line.message);
     },

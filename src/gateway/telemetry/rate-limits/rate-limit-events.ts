@@ -2,6 +2,8 @@
 
 import type { TelemetryContext } from '../context.ts';
 import { MOST_LISTED } from '../log/log-line.ts';
+import { RATE_LIMIT_LINES } from './rate-limit-lines.ts';
+import { createRateLimitMetrics } from './rate-limit-metrics.ts';
 
 export interface RateLimitEvents {
   /** A limit counted hits. `limit` names it in metrics. */
@@ -23,8 +25,9 @@ const MOST_NAMES = 1_000;
 const OTHERS = 'others';
 
 export function createRateLimitEvents(context: TelemetryContext): RateLimitEvents {
-  const { write, isFirst, now } = context;
-  const metrics = context.metrics.rateLimits;
+  const { isFirst, now } = context;
+  const write = context.linesOf(RATE_LIMIT_LINES);
+  const metrics = createRateLimitMetrics(context.registers);
   const names = new Set<string>();
   // Until something is wrong.
   metrics.lastReload.set(1);

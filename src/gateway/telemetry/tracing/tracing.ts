@@ -19,7 +19,7 @@ const INSTALL =
   'npm install @opentelemetry/sdk-trace @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto';
 const PROTOCOL = 'http/protobuf';
 
-/** Without a collector, or if spans cannot be recorded, checks and calls are answered all the same. Never rejects. */
+/** If there is no collector, or spans cannot be recorded, checks and calls are answered all the same. Never rejects. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   events: TracingEvents,

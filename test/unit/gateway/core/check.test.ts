@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { LocalShare } from '../../../../src/gateway/stores/local-share.ts';
@@ -25,8 +25,8 @@ function checkWith(yaml: string, store?: QuotaStore) {
     salts: { at: () => SALTS },
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: {
-      ...NO_EVENTS,
+    observer: {
+      ...UNOBSERVED,
       untrustedProxy: () => untrusted++,
       headersIgnored: (names) => ignored.push(...names),
     },
@@ -98,7 +98,7 @@ test('a window that spans midnight holds, although all pseudonyms change at midn
     salts: new SaltBooks(),
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: NO_EVENTS,
+    observer: UNOBSERVED,
   });
   const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');
   const admitted: number[] = [];
@@ -138,7 +138,7 @@ describe('no window holds more than its limit while salts change', () => {
         salts,
         overrides: { current: NO_OVERRIDES },
         newId: () => 'an-id',
-        events: NO_EVENTS,
+        observer: UNOBSERVED,
       });
       const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}/${window}] } }`);
       const admitted: number[] = [];
@@ -252,7 +252,7 @@ describe('a fixed window of an address admits exactly its limit, while salts cha
       salts,
       overrides: { current: NO_OVERRIDES },
       newId: () => 'an-id',
-      events: NO_EVENTS,
+      observer: UNOBSERVED,
     });
     const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}] } }`);
     const admitted = new Map<string | number, number>();

@@ -1,6 +1,6 @@
 /** Overrides take precedence over the policy file. */
 import { describe, expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
 import type { Access } from '../../../../src/gateway/core/identity/access-lists.ts';
 import { userPartition } from '../../../../src/gateway/core/identity/partition.ts';
@@ -37,7 +37,7 @@ function setUp(overrides: Partial<Overrides> = {}) {
     salts: { at: () => SALTS },
     overrides: { current: { ...NO_OVERRIDES, ...overrides } },
     newId: (_decision, _client, isShadow) => (isShadow ? 'shadow' : 'an-id'),
-    events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
+    observer: { ...UNOBSERVED, wouldDeny: (decision) => wouldDeny.push(decision) },
   });
   const send = (parts: Parameters<typeof checkRequest>[0]) =>
     check(checkRequest(parts), SET, NOON_MS) as Decision;

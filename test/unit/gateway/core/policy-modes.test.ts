@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
-import type { QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
-import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
+import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../../support/policies.ts';
@@ -17,7 +16,7 @@ function setUp(policies: string, store: QuotaStore = memory()) {
     salts: { at: () => SALTS },
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
+    observer: { ...UNOBSERVED, wouldDeny: (decision) => wouldDeny.push(decision) },
   });
   const send = async (target: string, missing: readonly string[] = []) => {
     const decision = await check(checkRequest({ target, missing }), set, NOON_MS);

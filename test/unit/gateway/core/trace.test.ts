@@ -1,6 +1,6 @@
 /** The facts that a check hands to its trace. */
 import { describe, expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import { userPartition } from '../../../../src/gateway/core/identity/partition.ts';
 import { NO_OVERRIDES, type Overrides } from '../../../../src/gateway/core/overrides.ts';
 import type { TraceEvent } from '../../../../src/gateway/core/trace.ts';
@@ -30,8 +30,7 @@ function setUp(overrides: Partial<Overrides> = {}, yaml = FILE) {
       salts: { at: () => SALTS },
       overrides: { current: { ...NO_OVERRIDES, ...overrides } },
       newId: () => 'an-id',
-      events: NO_EVENTS,
-      trace: (event) => events.push(event),
+      observer: { ...UNOBSERVED, step: (event) => events.push(event) },
     });
     await check(checkRequest(parts), set, NOON_MS);
     return (type: TraceEvent['type']) => events.filter((event) => event.type === type);
@@ -273,8 +272,7 @@ describe('limits', () => {
       salts: { at: () => SALTS },
       overrides: { current: NO_OVERRIDES },
       newId: () => 'an-id',
-      events: NO_EVENTS,
-      trace: (event) => events.push(event),
+      observer: { ...UNOBSERVED, step: (event) => events.push(event) },
     });
     await check(checkRequest({ target: '/admin' }), policySetFrom(FILE), NOON_MS);
     expect(events.filter(({ type }) => type === 'quota')).toEqual([

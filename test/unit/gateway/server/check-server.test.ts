@@ -6,17 +6,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
 import { HTTP_DIALECTS } from '../../../../src/gateway/dialects/index.ts';
 import type { PendingCheck } from '../../../../src/gateway/server/check-handler.ts';
-import {
-  type CheckServer,
-  createCheckServer,
-  isMountedAt,
-} from '../../../../src/gateway/server/check-server.ts';
+import { createCheckServer, isMountedAt } from '../../../../src/gateway/server/check-server.ts';
+import type { ProxyServer } from '../../../../src/gateway/server/connections.ts';
 
 const SECRET = 'a secret of sixteen';
 const STYLE = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' } as const;
 const ALLOW = (pending: PendingCheck) => pending.answer(EXEMPT, STYLE);
 
-let server: CheckServer;
+let server: ProxyServer;
 let listener: Server;
 let handle: (pending: PendingCheck) => void;
 let isLeaving: boolean;

@@ -82,7 +82,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'an unseen header',
-    ({ proxies }) => proxies.headerUnseen(UNSEEN, { hasProxyConfig: true }),
+    ({ proxies }) => proxies.headerUnseen(UNSEEN, true),
     { event: 'header_unseen', level: 40, ...UNSEEN },
     ['header_unseen{dialect="nginx",header="x-api-key"} 1'],
   ],
@@ -388,7 +388,7 @@ test('another policy file ends a failed reload, and the doubts about headers', a
   telemetry.policyFile.inForce('abc');
   telemetry.policyFile.refused(['a mistake']);
   expect(await reload()).toBe('0');
-  telemetry.proxies.headerUnseen(UNSEEN, { hasProxyConfig: false });
+  telemetry.proxies.headerUnseen(UNSEEN, false);
   telemetry.proxies.headerArrived('nginx', 'x-api-key');
   telemetry.policyFile.inForce('def');
   expect(await reload()).toBe('1');

@@ -89,7 +89,7 @@ const CALLS: Calls = {
   },
   proxies: {
     misconfigured: ({ proxies }) => proxies.misconfigured('nginx', ['x-original-uri']),
-    headerUnseen: ({ proxies }) => proxies.headerUnseen(UNSEEN, { hasProxyConfig: true }),
+    headerUnseen: ({ proxies }) => proxies.headerUnseen(UNSEEN, true),
     headerArrived: ({ proxies }) => proxies.headerArrived('nginx', 'x-api-key'),
     headerSeen: ({ proxies }) => proxies.headerSeen('nginx', 'x-api-key'),
     policyUnknown: ({ proxies }) => proxies.policyUnknown('lgin'),

@@ -1,6 +1,6 @@
 /** The metrics by name, type, labels and buckets: dashboards and alerts depend on them. */
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../../../src/gateway/telemetry/metrics.ts';
+import { observedTelemetry } from '../../../support/telemetry.ts';
 
 interface Registered {
   readonly name: string;
@@ -59,7 +59,7 @@ const METRICS = [
 ];
 
 const registered = () =>
-  createMetrics().registry.getMetricsAsArray() as unknown as readonly Registered[];
+  observedTelemetry().telemetry.registry.getMetricsAsArray() as unknown as readonly Registered[];
 
 test('there are these metrics of headgate, and no others', () => {
   const ours = registered().filter(({ name }) => name.startsWith('headgate_'));

@@ -1,16 +1,21 @@
-/** Reads a Caddyfile, with the files that it imports. */
+/** Reads a Caddyfile: its checks, and parts of headgate that are missing or take requests from other lines. */
+
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { addressOf } from '../addresses.ts';
 import { found } from '../catalog.ts';
-import { PRINTED_PART } from '../part-of-file.ts';
 import { filesOf } from '../proxy-files.ts';
-import { FROM_ENVIRONMENT, type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { isCheck, within } from './checks.ts';
-import { readCaddyfile } from './imports.ts';
-import { caddyParts } from './parts.ts';
+import {
+  FROM_ENVIRONMENT,
+  PRINTED_PART,
+  type ProxyFacts,
+  type ReadProxyFile,
+  SECRET_HEADER,
+} from '../reader.ts';
+import { readCaddyfile } from './caddyfile.ts';
+import { isCheck, upstreamsOf, within } from './directives.ts';
 import { caddyRewrites } from './rewrites.ts';
-import { caddySites, ownSiteFor } from './sites.ts';
+import { caddyRoutes, caddySites, ownSiteFor } from './routes.ts';
 import { type CaddyDirective, type CaddyTree, caddyTree } from './tree.ts';
-import { upstreamsOf } from './upstreams.ts';
-import { caddyWays } from './ways.ts';
 
 export const readCaddy: ReadProxyFile = ({ file, path, text: main }) => {
   const { text, lines, findings: unread } = readCaddyfile(filesOf(path, main));
@@ -20,7 +25,7 @@ export const readCaddy: ReadProxyFile = ({ file, path, text: main }) => {
     return {
       facts,
       sites: caddySites(tree),
-      ways: caddyWays(tree),
+      routes: caddyRoutes(tree),
       rewrites: caddyRewrites(tree),
       own: caddyParts(tree),
       unread,
@@ -73,5 +78,51 @@ function passesFailures({ block }: CaddyDirective): boolean {
 function hasErrorPage(sites: readonly CaddyDirective[], own: readonly CaddyDirective[]): boolean {
   return sites.some(
     (site) => !own.includes(site) && site.block.some(({ name }) => name === 'handle_errors'),
+  );
+}
+
+/** These run after the `route` of the part, which answers every request. */
+const LATER = /^(abort|error|respond|metrics|reverse_proxy|php_fastcgi|file_server)$/;
+
+function caddyParts(tree: CaddyTree): Diagnostic[] {
+  return [...missingPart(tree), ...oldParts(tree)];
+}
+
+/** Caddy reads larger headers than headgate, unless the part for the global options limits those of the checks. */
+function missingPart({ sites, options }: CaddyTree): Diagnostic[] {
+  const check = sites.flatMap(within).find(isCheck);
+  const own = check && ownSiteFor(check, sites);
+  if (check === undefined || own === undefined) return [];
+  const asked = upstreamsOf(check);
+  const isLimited = options.some(
+    ({ name, args, block }) =>
+      name === 'servers' &&
+      asked.includes(addressOf(args[0] ?? '')) &&
+      block.some((each) => each.name === 'max_header_size'),
+  );
+  const problem = `the global options have no servers ${asked[0]} with max_header_size`;
+  return isLimited ? [] : [found('global-part-missing', own.place, problem)];
+}
+
+function oldParts({ sites }: CaddyTree): Diagnostic[] {
+  return sites.flatMap((site) => {
+    const part = site.block.find(isOldPart);
+    if (part === undefined) return [];
+    const errorPages = site.block.filter(({ name }) => name === 'handle_errors');
+    const lost = [...site.block.filter(({ name }) => LATER.test(name)), ...errorPages.slice(1)];
+    return lost.map(({ name, args, place }) =>
+      found(
+        'part-takes-requests',
+        place,
+        `${[name, ...args].join(' ')} has no effect in this site`,
+      ),
+    );
+  });
+}
+
+function isOldPart(line: CaddyDirective): boolean {
+  return (
+    line.name === 'route' &&
+    within(line).some((each) => each.name === 'reverse_proxy' && isCheck(each))
   );
 }

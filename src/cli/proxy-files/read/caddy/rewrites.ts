@@ -3,10 +3,17 @@
 import { changeTo, escaped, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { fitsRule } from '../unchecked-paths.ts';
-import { asks, checksRewritten, isCheck, matcherOf, within } from './checks.ts';
-import { hostsOfSite, takerOf } from './sites.ts';
+import {
+  asks,
+  checksRewritten,
+  isCheck,
+  matcherOf,
+  passesOn,
+  upstreamsOf,
+  within,
+} from './directives.ts';
+import { hostsOfSite, takerOf } from './routes.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
-import { passesOn, upstreamsOf } from './upstreams.ts';
 
 export function caddyRewrites({ sites }: CaddyTree): Rewrite[] {
   return sites.filter(asks).flatMap((site) =>
@@ -75,7 +82,6 @@ function isSameApplication(site: CaddyDirective, block: CaddyDirective, path: st
 
 interface Move {
   readonly line: CaddyDirective;
-  /** Where the moved request goes on. */
   readonly block: CaddyDirective;
 }
 

@@ -1,28 +1,24 @@
 /** The directives of a Caddyfile, with its snippets in place of the lines that import them. */
-import type { CaddyLine } from './imports.ts';
-import { type CaddyWords, caddyWords } from './tokens.ts';
+import { type CaddyLine, type CaddyWords, caddyWords } from './caddyfile.ts';
 
 export interface CaddyDirective {
   readonly name: string;
   readonly args: readonly string[];
   /** NO_BLOCK without one. */
   readonly block: readonly CaddyDirective[];
-  /** `Caddyfile:12` */
   readonly place: string;
   /** The snippets that it comes from, the outermost first. */
   readonly snippets: readonly string[];
 }
 
 export interface CaddyTree {
-  /** Their names and arguments are addresses. */
   readonly sites: readonly CaddyDirective[];
-  /** The global options; empty without them. */
   readonly options: readonly CaddyDirective[];
   /** By name, as written: `headgate` of `(headgate)`, and `&name` for a named route. */
   readonly snippets: ReadonlyMap<string, CaddyDirective>;
 }
 
-export const NO_BLOCK: readonly CaddyDirective[] = [];
+const NO_BLOCK: readonly CaddyDirective[] = [];
 
 const MAX_DIRECTIVES = 50_000;
 const MAX_DEPTH = 20;

@@ -1,35 +1,41 @@
 /** The parts of a file of Envoy that say which requests are checked, and where they go. */
-import { at, listAt, textAt } from '../yaml-nodes.ts';
-import { type PlacedMap, type PlacedYaml, placedYaml } from '../yaml-places.ts';
+import {
+  at,
+  isMap,
+  lineOf,
+  listAt,
+  mapsAt,
+  mapsWith,
+  textAt,
+  type YamlMap,
+  yamlDocument,
+} from '../yaml.ts';
 
 export interface EnvoyFile {
   readonly managers: readonly Manager[];
   /** Proxies of TCP: they see no requests. */
-  readonly tunnels: readonly PlacedMap[];
+  readonly tunnels: readonly YamlMap[];
   /** Endpoints by the name of their cluster: `127.0.0.1:3000`, `unix:/run/app.sock`. */
   readonly endpoints: ReadonlyMap<string, readonly string[]>;
-  readonly placeOf: (map: PlacedMap) => string;
+  readonly placeOf: (map: YamlMap) => string;
   /** Every ext_authz filter of the file, also outside of managers. */
   readonly extAuthz: readonly Filter[];
   /** headgate's filters of all managers. */
   readonly checks: readonly Filter[];
 }
 
-/** An HTTP connection manager. */
 export interface Manager {
-  readonly map: PlacedMap;
-  /** `the listener edge` */
+  readonly map: YamlMap;
   readonly what: string;
   /** Only listeners of the same Envoy connect to it. */
   readonly isInternal: boolean;
   readonly filters: readonly Filter[];
-  readonly upgrades: readonly PlacedMap[];
+  readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
 }
 
-/** An entry of a list of HTTP filters. */
 export interface Filter {
-  readonly map: PlacedMap;
+  readonly map: YamlMap;
   readonly name: string;
   /** Its configuration; that of the filter within, if a matcher decides whether it runs. */
   readonly config: unknown;
@@ -37,30 +43,32 @@ export interface Filter {
 }
 
 export interface VirtualHost {
-  readonly map: PlacedMap;
-  /** The route configuration that it belongs to. */
-  readonly owner: PlacedMap;
-  readonly routes: readonly PlacedMap[];
+  readonly map: YamlMap;
+  readonly owner: YamlMap;
+  readonly routes: readonly YamlMap[];
 }
 
 const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
 
 /** Throws a RangeError with the place if the text is not YAML. */
 export function readEnvoyFile(file: string, text: string): EnvoyFile {
-  const yaml = placedYaml(withProtoNames(text));
-  const listeners = ['filter_chains', 'default_filter_chain'].flatMap((key) => yaml.with(key));
-  const managers = yaml.with('http_filters').map((map) => managerOf(yaml, { map, listeners }));
+  const yaml = yamlDocument(withProtoNames(text));
+  const listeners = listenersOfManagers(yaml);
+  const managers = mapsWith(yaml, 'http_filters').map((map) => managerOf(map, listeners.get(map)));
   const endpoints = new Map(
-    yaml.with('load_assignment').map(({ value }) => [String(value.name), endpointsOf(value)]),
+    mapsWith(yaml, 'load_assignment').map((cluster) => [
+      String(cluster.name),
+      endpointsOf(cluster),
+    ]),
   );
   return {
     managers,
-    tunnels: yaml
-      .with('@type')
-      .filter(({ value }) => /\.tcp_proxy\.v\w+\.TcpProxy$/.test(String(value['@type']))),
+    tunnels: mapsWith(yaml, '@type').filter((each) =>
+      /\.tcp_proxy\.v\w+\.TcpProxy$/.test(String(each['@type'])),
+    ),
     endpoints,
-    placeOf: ({ line }) => `${file}:${line}`,
-    extAuthz: filtersIn(yaml.with('typed_config')).filter(isExtAuthz),
+    placeOf: (map) => `${file}:${lineOf(map)}`,
+    extAuthz: filtersIn(mapsWith(yaml, 'typed_config')).filter(isExtAuthz),
     checks: headgateFilters(
       managers.flatMap(({ filters }) => filters.filter(isExtAuthz)),
       endpoints,
@@ -100,58 +108,52 @@ export function askedCluster(config: unknown): string | undefined {
   );
 }
 
-/** The check of a manager. */
 export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | undefined {
   return filters.find(({ config }) => checks.some((each) => each.config === config));
 }
 
-function managerOf(
-  yaml: PlacedYaml,
-  { map, listeners }: { map: PlacedMap; listeners: readonly PlacedMap[] },
-): Manager {
-  const listener = listeners.find(({ node }) => isWithin(map, node.range));
-  const name =
-    textAt(listener?.value, 'name') ?? textAt(map.value, 'stat_prefix') ?? 'without name';
-  const owners = [
-    yaml.map(map, 'route_config'),
-    ...yaml
-      .list(map, 'scoped_routes', 'scoped_route_configurations_list', 'scoped_route_configurations')
-      .map((scope) => yaml.map(scope, 'route_configuration')),
-  ];
+/** The listener of each manager. */
+function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
+  const found = new Map<YamlMap, YamlMap>();
+  for (const key of ['filter_chains', 'default_filter_chain'])
+    for (const listener of mapsWith(yaml, key))
+      for (const manager of mapsWith(listener, 'http_filters'))
+        if (!found.has(manager)) found.set(manager, listener);
+  return found;
+}
+
+function managerOf(map: YamlMap, listener: YamlMap | undefined): Manager {
+  const name = textAt(listener, 'name') ?? textAt(map, 'stat_prefix') ?? 'without name';
+  const scopes = mapsAt(
+    map,
+    ...['scoped_routes', 'scoped_route_configurations_list', 'scoped_route_configurations'],
+  );
+  const owners = [map.route_config, ...scopes.map((scope) => scope.route_configuration)];
   return {
     map,
     what: `the listener ${name}`,
-    isInternal: at(listener?.value, 'internal_listener') !== undefined,
-    filters: filtersIn(yaml.list(map, 'http_filters')),
-    upgrades: yaml.list(map, 'upgrade_configs'),
-    hosts: owners.flatMap((owner) =>
-      owner === undefined
-        ? []
-        : yaml.list(owner, 'virtual_hosts').map((host) => ({
-            map: host,
-            owner,
-            routes: [...yaml.list(host, 'routes'), ...matchedRoutes(yaml, host)],
-          })),
+    isInternal: at(listener, 'internal_listener') !== undefined,
+    filters: filtersIn(mapsAt(map, 'http_filters')),
+    upgrades: mapsAt(map, 'upgrade_configs'),
+    hosts: owners.filter(isMap).flatMap((owner) =>
+      mapsAt(owner, 'virtual_hosts').map((host) => ({
+        map: host,
+        owner,
+        routes: [...mapsAt(host, 'routes'), ...matchedRoutes(host)],
+      })),
     ),
   };
 }
 
-/** The routes of a matcher, which has them as actions. */
-function matchedRoutes(yaml: PlacedYaml, host: PlacedMap): PlacedMap[] {
-  const matcher = yaml.map(host, 'matcher');
-  if (matcher === undefined) return [];
-  return yaml.with('@type', matcher).filter(({ value }) => /\.Route$/.test(String(value['@type'])));
+/** A matcher has routes as actions. */
+function matchedRoutes(host: YamlMap): YamlMap[] {
+  return mapsWith(host.matcher, '@type').filter((each) => /\.Route$/.test(String(each['@type'])));
 }
 
-function isWithin({ node }: PlacedMap, range: PlacedMap['node']['range']): boolean {
-  const start = node.range?.[0] ?? -1;
-  return range !== undefined && range !== null && start >= range[0] && start < range[2];
-}
-
-export function filtersIn(maps: readonly PlacedMap[]): Filter[] {
+export function filtersIn(maps: readonly YamlMap[]): Filter[] {
   return maps.map((map): Filter => {
-    const name = textAt(map.value, 'name') ?? '';
-    const config = at(map.value, 'typed_config');
+    const name = textAt(map, 'name') ?? '';
+    const config = at(map, 'typed_config');
     const inner = textAt(config, '@type') === EXT_AUTHZ ? undefined : innerCheck(config);
     return { map, name, config: inner ?? config, isConditional: inner !== undefined };
   });
@@ -159,10 +161,12 @@ export function filtersIn(maps: readonly PlacedMap[]): Filter[] {
 
 /** The ext_authz filter that a matcher or a composite filter runs. */
 function innerCheck(value: unknown): unknown {
-  const open = [value];
+  // A set, because aliases may repeat a value many times.
+  const open = new Set([value]);
   for (const each of open) {
     if (textAt(each, '@type') === EXT_AUTHZ) return each;
-    if (typeof each === 'object' && each !== null) open.push(...Object.values(each));
+    if (typeof each !== 'object' || each === null) continue;
+    for (const inner of Object.values(each)) open.add(inner);
   }
   return undefined;
 }

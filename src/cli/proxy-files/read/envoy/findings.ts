@@ -1,13 +1,19 @@
 /** What is wrong with the checks of a file of Envoy, and with what its routes change about them. */
-import { type DoctorFinding, found } from '../catalog.ts';
-import { at, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
-import { checkFindings } from './check.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
+import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
 import { checkOf, type EnvoyFile, type Filter, type Manager } from './config.ts';
-import { isExactPath, isNarrow, routeName } from './match.ts';
-import { type Setting, settingsOf } from './settings.ts';
+import {
+  isExactPath,
+  isNarrow,
+  isSwitchedOff,
+  levelsOf,
+  routeName,
+  type Setting,
+  settingsOf,
+} from './route.ts';
 
-export function envoyFindings(envoy: EnvoyFile): DoctorFinding[] {
+export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
   const { placeOf } = envoy;
   return envoy.managers.flatMap((manager) => {
     const check = checkOf(manager, envoy);
@@ -24,16 +30,16 @@ export function envoyFindings(envoy: EnvoyFile): DoctorFinding[] {
 interface Input {
   readonly manager: Manager;
   readonly check: Filter;
-  readonly placeOf: (map: PlacedMap) => string;
+  readonly placeOf: (map: YamlMap) => string;
 }
 
-function everyLevel({ hosts }: Manager): PlacedMap[] {
+function everyLevel({ hosts }: Manager): YamlMap[] {
   const owners = new Set(hosts.map(({ owner }) => owner));
   return [...owners, ...hosts.flatMap(({ map, routes }) => [map, ...routes])];
 }
 
 /** About a setting whose filter does not exist or exists twice, or with its own service. */
-function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFinding[] {
+function levelFindings(level: YamlMap, { manager, placeOf }: Input): Diagnostic[] {
   const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
@@ -51,11 +57,11 @@ function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFin
 }
 
 /** Routes without the check, or with the policy that they name, that take all paths with a beginning. */
-function oddSpellings({ manager, check, placeOf }: Input): DoctorFinding[] {
+function oddSpellings({ manager, check, placeOf }: Input): Diagnostic[] {
   if (isNormalized(manager.map)) return [];
   return manager.hosts.flatMap((host) =>
     host.routes.flatMap((route) => {
-      const { match } = route.value;
+      const { match } = route;
       const own = settingsOf(route).find(({ filter }) => filter === check.name);
       const effect = effectOf(own);
       if (effect === undefined || isExactPath(match) || !isNarrow(match)) return [];
@@ -71,8 +77,97 @@ function effectOf(setting: Setting | undefined): string | undefined {
 }
 
 /** No dot segment is left, however it is written. */
-function isNormalized({ value }: PlacedMap): boolean {
-  const action = textAt(value, 'path_with_escaped_slashes_action');
+function isNormalized(manager: YamlMap): boolean {
+  const action = textAt(manager, 'path_with_escaped_slashes_action');
   const isUnescaped = action !== undefined && !/^(KEEP|IMPL)/.test(action);
-  return at(value, 'normalize_path') === true && isUnescaped;
+  return at(manager, 'normalize_path') === true && isUnescaped;
+}
+
+interface Examined {
+  readonly manager: Manager;
+  readonly check: Filter;
+  readonly placeOf: EnvoyFile['placeOf'];
+}
+
+function checkFindings({ manager, check, placeOf }: Examined): Diagnostic[] {
+  const add = (id: Parameters<typeof found>[0], problems: readonly (string | undefined)[]) =>
+    problems.flatMap((problem) =>
+      problem === undefined ? [] : [found(id, placeOf(check.map), problem)],
+    );
+  return [
+    ...add('check-not-enforced', [
+      partly(check),
+      ...['filter_enabled_metadata', 'shadow_mode']
+        .filter((key) => at(check.config, key) !== undefined && at(check.config, key) !== false)
+        .map((key) => `${check.name} has ${key}, so some requests pass whatever headgate answers`),
+      offEverywhere(manager, check),
+    ]),
+    ...add('check-timeout', [timeout(check)]),
+    ...add('request-id-from-client', [requestId(manager, check)]),
+  ];
+}
+
+const PARTS = new Map([
+  ['TEN_THOUSAND', 10_000],
+  ['MILLION', 1_000_000],
+]);
+
+function partly({ name, config, isConditional }: Filter): string | undefined {
+  if (isConditional) return `a matcher decides which requests ${name} checks`;
+  const enabled = at(config, 'filter_enabled', 'default_value');
+  if (at(config, 'filter_enabled') === undefined) return undefined;
+  const numerator = Number(at(enabled, 'numerator') ?? 0);
+  const share = numerator / (PARTS.get(textAt(enabled, 'denominator') ?? '') ?? 100);
+  if (share >= 1) return undefined;
+  const others =
+    at(config, 'deny_at_disable', 'default_value') === true
+      ? 'are refused'
+      : 'pass without a check';
+  return `${name} checks ${share * 100} % of the requests (filter_enabled); the others ${others}`;
+}
+
+function offEverywhere({ hosts }: Manager, check: Filter): string | undefined {
+  const routes = hosts.flatMap((host) => host.routes.map((route) => levelsOf(route, host)));
+  const isOff = routes.length > 0 && routes.every((levels) => isSwitchedOff(check, levels));
+  return isOff ? `${check.name} is disabled for every route of the listener` : undefined;
+}
+
+const MIN_SECONDS = 0.06;
+const MAX_SECONDS = 1;
+
+function timeout({ config }: Filter): string | undefined {
+  const text =
+    textAt(config, 'http_service', 'server_uri', 'timeout') ??
+    textAt(config, 'grpc_service', 'timeout');
+  const seconds = Number(/^([\d.]+)s$/.exec(text ?? '')?.[1] ?? Number.NaN);
+  if (seconds === 0)
+    return 'timeout: 0s means no timeout since Envoy 1.38: while the gateway hangs, requests wait for ever';
+  if (seconds < MIN_SECONDS)
+    return `timeout: ${text} is shorter than headgate may take, and late checks count as failed`;
+  if (seconds > MAX_SECONDS)
+    return `timeout: ${text} is how long each request waits while the gateway hangs`;
+  return undefined;
+}
+
+const REQUEST_ID = 'x-headgate-request-id';
+
+function requestId(manager: Manager, check: Filter): string | undefined {
+  if (!sendsRequestId(manager, check)) return undefined;
+  if (at(manager.map, 'preserve_external_request_id') === true)
+    return 'preserve_external_request_id lets clients choose the id by which headgate counts a request once';
+  if (at(manager.map, 'use_remote_address') !== true)
+    return 'without use_remote_address, clients choose the id by which headgate counts a request once';
+  if (listAt(manager.map, 'internal_address_config', 'cidr_ranges').length === 0)
+    return 'without cidr_ranges in internal_address_config, clients with private addresses choose the id by which headgate counts a request once';
+  return undefined;
+}
+
+/** Over HTTP the filter sends it, over gRPC a route names the header. */
+export function sendsRequestId({ hosts }: Manager, { name, config }: Filter): boolean {
+  const sent = listAt(config, 'http_service', 'authorization_request', 'headers_to_add');
+  if (sent.some((each) => textAt(each, 'key')?.toLowerCase() === REQUEST_ID)) return true;
+  return hosts
+    .flatMap((host) => [host.owner, host.map, ...host.routes])
+    .flatMap(settingsOf)
+    .some((each) => each.filter === name && each.hasRequestId);
 }

@@ -1,6 +1,6 @@
 /** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { at, listAt, textAt } from '../yaml.ts';
 import {
   askedCluster,
   type EnvoyFile,
@@ -10,8 +10,7 @@ import {
 } from './config.ts';
 import { envoyFindings } from './findings.ts';
 import { envoyRewrites } from './rewrites.ts';
-import { envoySites } from './sites.ts';
-import { envoyWays } from './ways.ts';
+import { envoyRoutes, envoySites } from './routes.ts';
 
 export const readEnvoy: ReadProxyFile = ({ file, text }) => {
   if (!text.includes('.ext_authz.v3.ExtAuthz')) return undefined;
@@ -21,7 +20,7 @@ export const readEnvoy: ReadProxyFile = ({ file, text }) => {
   return {
     facts,
     sites: envoySites(envoy),
-    ways: envoyWays(envoy),
+    routes: envoyRoutes(envoy),
     rewrites: envoyRewrites(envoy),
     own: envoyFindings(envoy),
   };

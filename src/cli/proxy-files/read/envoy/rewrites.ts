@@ -11,13 +11,19 @@ import {
 } from '../path-change.ts';
 import { hostsOf } from '../path-policies.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
-import { sendsRequestId } from './check.ts';
+import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
 import { checkOf, type EnvoyFile, type Filter, type Manager, type VirtualHost } from './config.ts';
-import { isCertain, isExactPath, mayMatch, pathOf, routeName } from './match.ts';
-import { levelsOf, settingsOf } from './settings.ts';
-import { clustersOf } from './ways.ts';
+import { sendsRequestId } from './findings.ts';
+import {
+  isCertain,
+  isExactPath,
+  levelsOf,
+  mayMatch,
+  pathOf,
+  routeName,
+  settingsOf,
+} from './route.ts';
+import { clustersOf } from './routes.ts';
 
 export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
   return envoy.managers.flatMap((manager) => {
@@ -25,12 +31,12 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
     if (check === undefined) return [];
     return manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {
-        const { match } = route.value;
+        const { match } = route;
         const all = [...redirects(route, { manager, check }), ...changes(route, { host, check })];
         return all.map(({ key, change }) => ({
           what: `${key} of ${routeName(match)}`,
           place: envoy.placeOf(route),
-          hosts: hostsOf(listAt(host.map.value, 'domains').map(String)),
+          hosts: hostsOf(listAt(host.map, 'domains').map(String)),
           change,
           sent: [
             pathOf(match) ?? '',
@@ -45,23 +51,22 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
 }
 
 interface Changing {
-  /** The field. */
   readonly key: string;
   readonly change: PathChange | undefined;
 }
 
 /** Envoy follows redirects of the application. With one request id, headgate decides once. */
 function redirects(
-  { value }: PlacedMap,
+  route: YamlMap,
   { manager, check }: { manager: Manager; check: Filter },
 ): Changing[] {
   const key = 'internal_redirect_policy';
-  const isOn = at(value, 'route', key) !== undefined && sendsRequestId(manager, check);
+  const isOn = at(route, 'route', key) !== undefined && sendsRequestId(manager, check);
   return isOn ? [{ key, change: undefined }] : [];
 }
 
 function changes(
-  route: PlacedMap,
+  route: YamlMap,
   { host, check }: { host: VirtualHost; check: Filter },
 ): Changing[] {
   const namesPolicy = levelsOf(route, host).some((level) =>
@@ -70,7 +75,7 @@ function changes(
   return namesPolicy ? [] : changesBy(route);
 }
 
-function changesBy({ value: { route: action, match } }: PlacedMap): Changing[] {
+function changesBy({ route: action, match }: YamlMap): Changing[] {
   const prefix = textAt(action, 'prefix_rewrite');
   const pattern = textAt(action, 'regex_rewrite', 'pattern', 'regex');
   const substitution = textAt(action, 'regex_rewrite', 'substitution');
@@ -104,13 +109,10 @@ function withUnknown(written: string): PathChange {
  * Whether the application also gets this path from clients that send it, or no client can send it. Otherwise the policy
  * is for a path of another application, or for one that this route rewrites, as it should be.
  */
-function isServedAsItIs(path: string, { route, host }: { route: PlacedMap; host: VirtualHost }) {
-  const own = host.routes.find(
-    ({ value }) => isCertain(value.match) && mayMatch(value.match, path),
-  );
+function isServedAsItIs(path: string, { route, host }: { route: YamlMap; host: VirtualHost }) {
+  const own = host.routes.find(({ match }) => isCertain(match) && mayMatch(match, path));
   if (own === undefined) return true;
   if (changesBy(own).length > 0) return false;
-  const clusters = (map: PlacedMap) =>
-    clustersOf(at(map.value, 'route')).map(({ cluster }) => cluster);
+  const clusters = (map: YamlMap) => clustersOf(map.route).map(({ cluster }) => cluster);
   return clusters(own).some((cluster) => clusters(route).includes(cluster));
 }

@@ -1,5 +1,6 @@
 /** Finds what the sections of headgate in a file of HAProxy inherit, and what inherits from them. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { gatewayOf, type Line, linesWithin, type Section } from './sections.ts';
 
 /** Lines of `defaults` that answer checks in place of headgate, change them, or take it for down. */
@@ -8,7 +9,7 @@ const DISTURBING =
 const LOGGING = /^(option (http|https|tcp)log\b|log-format\b)/;
 const HEADGATE = 'headgate';
 
-export function haproxyFindings(sections: readonly Section[]): DoctorFinding[] {
+export function haproxyFindings(sections: readonly Section[]): Diagnostic[] {
   const parts = partsOf(sections);
   const inherited = parts.flatMap((part) =>
     part.defaults === undefined ? [] : linesWithin(part.defaults),
@@ -33,7 +34,7 @@ function partsOf(sections: readonly Section[]): Section[] {
   return [...sections.filter(leadsThere), backend];
 }
 
-function disturbedBy(inherited: readonly Line[]): DoctorFinding[] {
+function disturbedBy(inherited: readonly Line[]): Diagnostic[] {
   const lines = [...new Set(inherited)].filter(({ words }) => DISTURBING.test(words.join(' ')));
   const [first] = lines;
   if (first === undefined) return [];
@@ -44,7 +45,7 @@ function disturbedBy(inherited: readonly Line[]): DoctorFinding[] {
   return [found('check-inherits', first.place, problem)];
 }
 
-function loggedBy(inherited: readonly Line[], sections: readonly Section[]): DoctorFinding[] {
+function loggedBy(inherited: readonly Line[], sections: readonly Section[]): Diagnostic[] {
   const own = inherited.find(({ words }) => LOGGING.test(words.join(' ')));
   const isLogged = inherited.some(({ words }) => words[0] === 'log');
   const global = sections
@@ -61,7 +62,7 @@ function loggedBy(inherited: readonly Line[], sections: readonly Section[]): Doc
 }
 
 /** Sections after `defaults headgate` inherit nothing more of the `defaults` before it. */
-function withoutDefaults(sections: readonly Section[], parts: readonly Section[]): DoctorFinding[] {
+function withoutDefaults(sections: readonly Section[], parts: readonly Section[]): Diagnostic[] {
   const empty = sections.find(({ kind, name }) => kind === 'defaults' && name === HEADGATE);
   const others = sections.filter(
     ({ kind, number }) => kind === 'defaults' && number < (empty?.number ?? 0),

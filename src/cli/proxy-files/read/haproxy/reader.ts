@@ -2,9 +2,8 @@
 import type { ProxyFacts, ReadProxyFile } from '../reader.ts';
 import { haproxyFindings } from './findings.ts';
 import { haproxyRewrites } from './rewrites.ts';
+import { haproxyRoutes, haproxySites, serversOf } from './routes.ts';
 import { gatewayOf, haproxySections, isCheck, type Line, type Section } from './sections.ts';
-import { haproxySites } from './sites.ts';
-import { haproxyWays, serversOf } from './ways.ts';
 
 export const readHaproxy: ReadProxyFile = ({ file, text }) => {
   const sections = text.includes('lua.headgate') ? haproxySections(file, text) : [];
@@ -13,7 +12,7 @@ export const readHaproxy: ReadProxyFile = ({ file, text }) => {
   return {
     facts,
     sites: haproxySites(sections),
-    ways: haproxyWays(sections),
+    routes: haproxyRoutes(sections),
     rewrites: haproxyRewrites(sections),
     own: haproxyFindings(sections),
   };

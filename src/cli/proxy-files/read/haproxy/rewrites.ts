@@ -11,18 +11,20 @@ import {
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { conditionAt, holds } from './conditions.ts';
+import { asks, type Passage, passagesOf, serversOf } from './routes.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
-import { asks, type Route, routesOf, serversOf } from './ways.ts';
 
 export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
-  const routes = routesOf(sections);
+  const routes = passagesOf(sections);
   const checked = routes.filter(({ from, to }) => asks(from) || asks(to));
   const places = new Set(checked.flatMap(({ from, to }) => [from, to]));
   return [...places].flatMap((section) => {
-    const ways = checked.filter(({ from, to }) => from === section || to === section);
-    const reached = new Set(ways.flatMap(({ to }) => serversOf(to.lines)));
+    const routes = checked.filter(({ from, to }) => from === section || to === section);
+    const reached = new Set(routes.flatMap(({ to }) => serversOf(to.lines)));
     const getsThere = (path: string) =>
-      ways.some(({ from, to }) => from === section || backendsFor(path, from, routes).includes(to));
+      routes.some(
+        ({ from, to }) => from === section || backendsFor(path, from, routes).includes(to),
+      );
     return linesAfterCheck(section).flatMap((line): Rewrite[] => {
       const change = changeOf(line);
       if (change === undefined) return [];
@@ -35,7 +37,7 @@ export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
           sent: pathsIn(line, section),
           isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
           isServed: (path) =>
-            ways.some(({ from }) =>
+            routes.some(({ from }) =>
               backendsFor(path, from, routes).some((to) =>
                 serversOf(to.lines).some((each) => reached.has(each)),
               ),
@@ -52,8 +54,7 @@ function linesAfterCheck(section: Section): readonly Line[] {
   return lines.slice(lines.findIndex(isCheck) + 1);
 }
 
-/** Where requests with this path may go. */
-function backendsFor(path: string, from: Section, routes: readonly Route[]): Section[] {
+function backendsFor(path: string, from: Section, routes: readonly Passage[]): Section[] {
   const backends: Section[] = [];
   for (const route of routes.filter((each) => each.from === from)) {
     const isTaken = route.line === undefined || holds(route.line, from, path);

@@ -1,10 +1,8 @@
 /** The sections of a file of HAProxy, with what they inherit. */
 
 export interface Line {
-  /** Without quotes. */
   readonly words: readonly string[];
   readonly number: number;
-  /** `haproxy.cfg:12` */
   readonly place: string;
 }
 
@@ -12,13 +10,11 @@ export interface Section {
   /** `frontend`, `listen`, `backend`, `defaults`, `global` or another one. */
   readonly kind: string;
   readonly name: string;
-  /** The line that begins it. */
   readonly number: number;
   readonly place: string;
   readonly lines: readonly Line[];
   /** The `defaults` section whose lines come before its own. */
   readonly defaults: Section | undefined;
-  /** It names these `defaults`. */
   readonly isFrom: boolean;
 }
 
@@ -71,7 +67,6 @@ export function isCheck({ words: [first, action] }: Line): boolean {
   return first === 'http-request' && action === 'lua.headgate';
 }
 
-/** The backend that leads to headgate. */
 export function gatewayOf(sections: readonly Section[]): Section | undefined {
   return sections.find(({ kind, name }) => kind === 'backend' && name === 'headgate');
 }

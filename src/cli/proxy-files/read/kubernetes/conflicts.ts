@@ -1,12 +1,13 @@
 /** Objects of Kubernetes that take headgate's place: each kind of proxy asks only one authorizer at one place. */
-import { type DoctorFinding, found } from '../catalog.ts';
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
+import { at, isMap, listAt, textAt } from '../yaml.ts';
 import type { Asking, KubernetesObject } from './kinds.ts';
 
 export function conflictsOf(
   asking: readonly Asking[],
   objects: readonly KubernetesObject[],
-): DoctorFinding[] {
+): Diagnostic[] {
   const ours = asking.filter(({ isHeadgate, isProvider }) => isHeadgate && !isProvider);
   return [
     ...ours.flatMap((our) =>
@@ -57,7 +58,7 @@ function targetName(target: unknown): string {
 }
 
 /** A SecurityPolicy for a route replaces the whole one for its gateway, unless it is merged. */
-function replacedBy(our: Asking, objects: readonly KubernetesObject[]): DoctorFinding[] {
+function replacedBy(our: Asking, objects: readonly KubernetesObject[]): Diagnostic[] {
   if (our.object.kind !== 'SecurityPolicy') return [];
   if (!targetsOf(our.object.value).some((target) => textAt(target, 'kind') === 'Gateway'))
     return [];
@@ -79,7 +80,7 @@ function replacedBy(our: Asking, objects: readonly KubernetesObject[]): DoctorFi
 }
 
 /** Settings of the same object by which requests pass without headgate. */
-function loosened({ object, place }: Asking): DoctorFinding[] {
+function loosened({ object, place }: Asking): Diagnostic[] {
   const { kind, value } = object;
   const annotation = (name: string) =>
     textAt(value, 'metadata', 'annotations', `nginx.ingress.kubernetes.io/${name}`);

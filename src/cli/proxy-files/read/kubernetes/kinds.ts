@@ -1,11 +1,9 @@
 /** Which authorizer an object of Kubernetes lets a proxy ask. */
 
-import { parse } from 'yaml';
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import { at, isMap, listAt, textAt, yamlDocument } from '../yaml.ts';
 
 export interface KubernetesObject {
   readonly value: unknown;
-  /** `ingress.yaml:12` */
   readonly place: string;
   readonly kind: string;
   readonly group: string;
@@ -17,9 +15,7 @@ export interface KubernetesObject {
 export interface Asking {
   readonly object: KubernetesObject;
   readonly place: string;
-  /** `the SecurityPolicy sso` */
   readonly what: string;
-  /** Whom it asks: an address or a name. */
   readonly authorizer: string;
   readonly isHeadgate: boolean;
   /** It only describes an authorizer, and another object names it. */
@@ -121,7 +117,7 @@ export function providersOf(object: KubernetesObject): Provider[] {
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100 });
+    return yamlDocument(text);
   } catch {
     return undefined;
   }

@@ -1,12 +1,11 @@
 /** Reads objects of Kubernetes: which of them ask headgate, and which ask another authorizer in its place. */
-import { isMap, LineCounter, parseAllDocuments } from 'yaml';
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import type { ReadProxyFile } from '../reader.ts';
-import { isMap as isPlainMap, listAt, textAt } from '../yaml-nodes.ts';
+import { isMap, lineOf, listAt, textAt, type YamlMap, yamlDocuments } from '../yaml.ts';
 import { conflictsOf } from './conflicts.ts';
 import { type Asking, askingOf, type KubernetesObject, providersOf } from './kinds.ts';
 
-/** Far more than people write in one file. */
 const MAX_OBJECTS = 5_000;
 
 /** A key at the beginning of a line or of a map in braces. */
@@ -23,14 +22,14 @@ export function isManifest(text: string): boolean {
 }
 
 /** Throws a RangeError with the place if the text is not YAML. */
-export function manifestFindings(file: string, text: string): DoctorFinding[] {
+export function manifestFindings(file: string, text: string): Diagnostic[] {
   const objects = objectsIn(file, text);
   const providers = objects.flatMap(providersOf);
   const asking = objects.flatMap((object) => askingOf(object, providers));
   const ours = asking.filter(({ isHeadgate }) => isHeadgate);
   if (ours.length === 0) return [unknown(file, objects, asking)];
   const conflicts = conflictsOf(asking, objects);
-  const isNamed = (each: Asking) => conflicts.some(({ subject }) => subject === each.place);
+  const isNamed = (each: Asking) => conflicts.some(({ file }) => file === each.place);
   const others = asking
     .filter((each) => !each.isHeadgate && !each.isProvider && !isNamed(each))
     .map(({ place, what, authorizer }) =>
@@ -52,7 +51,7 @@ function unknown(
   file: string,
   objects: readonly KubernetesObject[],
   asking: readonly Asking[],
-): DoctorFinding {
+): Diagnostic {
   const [first] = asking;
   if (first !== undefined) {
     const { place, what, authorizer } = first;
@@ -67,25 +66,26 @@ function unknown(
 const MOST_KINDS = 5;
 
 function objectsIn(file: string, text: string): KubernetesObject[] {
-  const lineCounter = new LineCounter();
-  const objects: KubernetesObject[] = [];
-  for (const document of parseAllDocuments(text, { lineCounter })) {
-    const [error] = document.errors;
-    if (error !== undefined) throw new RangeError(problemOf(error.message, text));
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    const isList = textAt(value, 'kind')?.endsWith('List') === true;
-    const items = isList ? listAt(value, 'items') : [value];
-    for (const [i, item] of items.slice(0, MAX_OBJECTS).entries()) {
-      const node = isList ? document.getIn(['items', i]) : document.contents;
-      const start = isMap(node) ? (node.range?.[0] ?? 0) : 0;
-      const place = `${file}:${lineCounter.linePos(start).line}`;
-      if (isPlainMap(item)) objects.push(objectOf(item, place));
-    }
-  }
-  return objects;
+  return documentsIn(text).flatMap((document) => {
+    const isList = textAt(document, 'kind')?.endsWith('List') === true;
+    const items = isList ? listAt(document, 'items') : [document];
+    return items
+      .slice(0, MAX_OBJECTS)
+      .filter(isMap)
+      .map((item) => objectOf(item, `${file}:${lineOf(item)}`));
+  });
 }
 
-function objectOf(value: Readonly<Record<string, unknown>>, place: string): KubernetesObject {
+function documentsIn(text: string): unknown[] {
+  try {
+    return yamlDocuments(text);
+  } catch (error) {
+    if (!(error instanceof RangeError) || !text.includes('{{')) throw error;
+    throw new RangeError(`${error.message} Render the chart first: helm template`);
+  }
+}
+
+function objectOf(value: YamlMap, place: string): KubernetesObject {
   return {
     value,
     place,
@@ -94,9 +94,4 @@ function objectOf(value: Readonly<Record<string, unknown>>, place: string): Kube
     name: textAt(value, 'metadata', 'name') ?? '',
     namespace: textAt(value, 'metadata', 'namespace') ?? '',
   };
-}
-
-function problemOf(message: string, text: string): string {
-  const [first = ''] = message.split('\n', 1);
-  return text.includes('{{') ? `${first} Render the chart first: helm template` : first;
 }

@@ -1,5 +1,6 @@
 /** Finds what a `server` or `http` block does to the check itself, which NGINX treats as another request. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { matchesExpression } from '../expression.ts';
 import { asksHeadgate, type Level, nearest } from './levels.ts';
 import type { Directive } from './tree.ts';
@@ -21,13 +22,13 @@ const EFFECTS: Readonly<Record<string, string>> = {
 };
 
 /** `levels`: all blocks. */
-export function nginxChecks(levels: readonly Level[]): DoctorFinding[] {
+export function nginxChecks(levels: readonly Level[]): Diagnostic[] {
   return levels
     .filter(({ at }) => at.name === 'location' && at.block.some(asksHeadgate))
     .flatMap((check) => [...inheritedLines(check), ...caughtBy(check)]);
 }
 
-function inheritedLines({ at, around }: Level): DoctorFinding[] {
+function inheritedLines({ at, around }: Level): Diagnostic[] {
   const levels = [at, ...around];
   return Object.entries(EFFECTS).flatMap(([name, effect]) => {
     const [line] = nearest(name, levels);
@@ -41,7 +42,7 @@ function inheritedLines({ at, around }: Level): DoctorFinding[] {
 }
 
 /** NGINX runs these lines of the server in their order, for the check as well. */
-function caughtBy({ at, around }: Level): DoctorFinding[] {
+function caughtBy({ at, around }: Level): Diagnostic[] {
   const [server] = around;
   const path = at.args.at(-1) ?? '';
   if (server === undefined || !path.startsWith('/')) return [];

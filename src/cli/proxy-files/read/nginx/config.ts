@@ -1,7 +1,6 @@
 /** Reads an NGINX configuration with the files that it includes. */
-import type { DoctorFinding } from '../catalog.ts';
-import { IncludeBudget } from '../include-budget.ts';
-import type { IncludedText, ProxyFiles } from '../proxy-files.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { IncludeBudget, type IncludedText, type ProxyFiles } from '../proxy-files.ts';
 import { type Directive, nginxTree } from './tree.ts';
 
 export interface NginxConfig {
@@ -10,7 +9,7 @@ export interface NginxConfig {
   /** Of all files, the main one first. */
   readonly text: string;
   /** What could not be read. */
-  readonly findings: readonly DoctorFinding[];
+  readonly findings: readonly Diagnostic[];
 }
 
 export function readNginxConfig(files: ProxyFiles): NginxConfig {

@@ -1,10 +1,11 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { inherited, isChecked, type Level, nearest, onlyLeadsOn, PASS } from './levels.ts';
 import type { Directive } from './tree.ts';
 
 /** `levels`: those of the site. */
-export function nginxDenials(levels: readonly Level[]): DoctorFinding[] {
+export function nginxDenials(levels: readonly Level[]): Diagnostic[] {
   return levels.filter(isChecked).flatMap((level) => {
     const taken = takenStatuses(level);
     if (taken.length > 0) return taken;
@@ -18,7 +19,7 @@ export function statusesOf({ args }: Directive): readonly string[] {
 }
 
 /** NGINX uses the first line for a status. */
-function takenStatuses({ at }: Level): DoctorFinding[] {
+function takenStatuses({ at }: Level): Diagnostic[] {
   const lines = at.block.filter(({ name }) => name === 'error_page');
   const places = new Map<string, string[]>();
   for (const status of ['401', '403']) {
@@ -46,7 +47,7 @@ function takesUnauthorized({ at, around }: Level): boolean {
   );
 }
 
-function replacedRefusals(level: Level): DoctorFinding[] {
+function replacedRefusals(level: Level): Diagnostic[] {
   const { at } = level;
   const causes = [...ownRefusals(level), ...interceptions(level)];
   if (!INNER.has(at.name) || causes.length === 0) return [];
@@ -79,7 +80,7 @@ function interceptions({ at, around }: Level): readonly Directive[] {
 }
 
 /** The part hands a 403 of the site on to the blocks around the location, if error pages are recursive. */
-function lostPages(level: Level): DoctorFinding[] {
+function lostPages(level: Level): Diagnostic[] {
   const { at, around } = level;
   const isFor403 = (line: Directive) => !leadsToHeadgate(line) && statusesOf(line).includes('403');
   const own = at.block.filter((each) => each.name === 'error_page');

@@ -1,5 +1,6 @@
 /** Finds error pages that lead from a location without a check into one with it, where a denial is no 429. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
 import {
   inherited,
@@ -16,11 +17,11 @@ import { serversThatAsk } from './sites.ts';
 import type { Directive } from './tree.ts';
 
 /** NGINX uses error pages once for a request, unless they are recursive. */
-export function nginxErrorPages(tree: readonly Directive[]): DoctorFinding[] {
-  const places = new Map<string, DoctorFinding>();
+export function nginxErrorPages(tree: readonly Directive[]): Diagnostic[] {
+  const places = new Map<string, Diagnostic>();
   for (const server of serversThatAsk(tree))
     for (const level of levelsIn(server.at, server.around).filter(isPassedBy))
-      for (const finding of pagesOf(level, server)) places.set(finding.subject, finding);
+      for (const finding of pagesOf(level, server)) places.set(finding.file, finding);
   return [...places.values()];
 }
 
@@ -30,7 +31,7 @@ function isPassedBy({ at, around }: Level): boolean {
   return isHere && inherited('recursive_error_pages', [at, ...around]) !== 'on';
 }
 
-function pagesOf({ at, around }: Level, server: Level): DoctorFinding[] {
+function pagesOf({ at, around }: Level, server: Level): Diagnostic[] {
   return nearest('error_page', [at, ...around]).flatMap((line) => {
     const target = line.args.at(-1) ?? '';
     const isForClients = statusesOf(line).some((status) => status.startsWith('4'));

@@ -1,5 +1,6 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
 import { asks, inherited, isChecked, type Level, nearest, onlyLeadsOn } from './levels.ts';
 import { type Directive, everyDirective, lineOf } from './tree.ts';
@@ -13,10 +14,7 @@ const MOST_NAMED = 5;
 const VITAL = /^(host|forwarded|x-forwarded-[a-z]+|x-real-ip|upgrade|connection)$/i;
 
 /** `levels`: those of the site. `forwarded`: names of headers that the part passes on to the application. */
-export function nginxLosses(
-  levels: readonly Level[],
-  forwarded: readonly string[],
-): DoctorFinding[] {
+export function nginxLosses(levels: readonly Level[], forwarded: readonly string[]): Diagnostic[] {
   return [
     ...levels
       .filter(hasPart)
@@ -33,7 +31,7 @@ function hasPart({ at }: Level): boolean {
 }
 
 /** Names the lines as they are to be copied. */
-function lostLines(level: Level): DoctorFinding[] {
+function lostLines(level: Level): Diagnostic[] {
   const { at } = level;
   const lost = ALL_OR_NONE.map((name) => lostOf(name, level));
   const headers = lost.flat().filter(({ name }) => name === 'proxy_set_header');
@@ -111,7 +109,7 @@ function isOfHeadgate({ name, args, isPart }: Directive): boolean {
 }
 
 /** The part is in a block around this location, and the location has own lines in place of those of the part. */
-function hiddenPart({ at, around }: Level): DoctorFinding[] {
+function hiddenPart({ at, around }: Level): Diagnostic[] {
   const isInside = at.name === 'location' || at.name === 'if';
   if (!isInside || !isChecked({ at, around }) || at.block.some(({ name }) => name === 'return'))
     return [];
@@ -125,7 +123,7 @@ function hiddenPart({ at, around }: Level): DoctorFinding[] {
 }
 
 /** The part was printed for another policy file. */
-function oldPart({ at, around }: Level, forwarded: readonly string[]): DoctorFinding[] {
+function oldPart({ at, around }: Level, forwarded: readonly string[]): Diagnostic[] {
   if (!at.block.some(asks) || !at.block.some(({ name }) => name === 'proxy_pass')) return [];
   const set = nearest('proxy_set_header', [at, ...around]).map(({ args }) =>
     args[0]?.toLowerCase(),
@@ -135,7 +133,7 @@ function oldPart({ at, around }: Level, forwarded: readonly string[]): DoctorFin
   return [found('old-part', at.place, `has no proxy_set_header for ${lacking.join(', ')}`)];
 }
 
-function missingPart({ at, around }: Level): DoctorFinding[] {
+function missingPart({ at, around }: Level): Diagnostic[] {
   // A server may have the line of the block http.
   const own = at.name === 'server' ? nearest('auth_request', [at, ...around]) : at.block;
   const uri = own.find(asks)?.args[0];
@@ -153,7 +151,7 @@ function missingPart({ at, around }: Level): DoctorFinding[] {
 }
 
 /** The line of the location decides, otherwise that of the nearest block with one. */
-function replacedCheck({ at, around }: Level): DoctorFinding[] {
+function replacedCheck({ at, around }: Level): Diagnostic[] {
   const own = at.block.filter(({ name }) => name === 'auth_request');
   const outer = nearest('auth_request', around);
   const [other] = [...own, ...outer].filter((each) => !asks(each) && each.args[0] !== 'off');
@@ -167,7 +165,7 @@ function replacedCheck({ at, around }: Level): DoctorFinding[] {
   return [found('other-check-replaced', at.place, problem)];
 }
 
-function satisfied({ at, around }: Level): DoctorFinding[] {
+function satisfied({ at, around }: Level): Diagnostic[] {
   const levels = [at, ...around];
   if (!at.block.some(asks) || inherited('satisfy', levels) !== 'any') return [];
   if (!OTHER_CHECKS.some((name) => (inherited(name, levels) ?? 'off') !== 'off')) return [];

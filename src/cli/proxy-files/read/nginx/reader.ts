@@ -1,10 +1,9 @@
 /** Reads an NGINX configuration, with the files that it includes. */
-import { sentByClients } from '../../print/proxy-config.ts';
+import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
-import { grouped } from '../grouped.ts';
-import { PRINTED_PART, partOf } from '../part-of-file.ts';
 import { filesOf, type ProxyFiles } from '../proxy-files.ts';
-import type { ProxyFile, ReadFile } from '../reader.ts';
+import { PRINTED_PART, type ProxyFile, partOf, type ReadFile } from '../reader.ts';
+import { grouped } from '../rule-text.ts';
 import { nginxChecks } from './checks.ts';
 import { readNginxConfig } from './config.ts';
 import { nginxDenials } from './denials.ts';
@@ -36,7 +35,7 @@ export function readNginx({ file, path, text: main, policies }: ProxyFile): Read
     return {
       facts,
       sites: nginxSites(tree),
-      ways: nginxWays(tree),
+      routes: nginxWays(tree),
       rewrites: nginxRewrites(tree),
       own,
       unread,

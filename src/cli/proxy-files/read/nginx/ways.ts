@@ -1,7 +1,7 @@
 /** The ways of NGINX to applications: servers, locations and `stream`. */
 
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
+import type { Route } from '../routes.ts';
 import {
   innerLevels,
   isChecked,
@@ -19,7 +19,7 @@ import { type ServersOf, serversIn } from './upstreams.ts';
 const OF_FILES =
   /^\/(?:_\w+\/)?(assets|css|dist|favicon|fonts?|images?|img|js|media|public|robots|static|\.well-known)([/.]|$)/;
 
-export function nginxWays(tree: readonly Directive[]): Way[] {
+export function nginxWays(tree: readonly Directive[]): Route[] {
   return tree.flatMap((block) => {
     const serversOf = serversIn(block);
     if (block.name === 'stream') return waysOfStream(block, serversOf);
@@ -27,7 +27,7 @@ export function nginxWays(tree: readonly Directive[]): Way[] {
   });
 }
 
-function waysOfHttp(http: Directive, serversOf: ServersOf): Way[] {
+function waysOfHttp(http: Directive, serversOf: ServersOf): Route[] {
   const servers = innerLevels({ at: http, around: [] }).filter(({ at }) => at.name === 'server');
   const all = servers.map((server) => ({
     server: server.at,
@@ -67,7 +67,7 @@ function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
   );
 }
 
-function waysOf(level: Level, server: Level, serversOf: ServersOf): Way[] {
+function waysOf(level: Level, server: Level, serversOf: ServersOf): Route[] {
   const location = [level.at, ...level.around].find(({ name }) => name === 'location');
   if (location === undefined || !isOpen(level, location) || isAsked(location, server.at)) return [];
   const { place } = level.at;
@@ -153,7 +153,7 @@ function nextLevels(level: Level, server: Level): Next[] {
   return [...tried, ...pages.filter(({ target }) => !isForHeadgate(target.at))];
 }
 
-function waysOfStream(stream: Directive, serversOf: ServersOf): Way[] {
+function waysOfStream(stream: Directive, serversOf: ServersOf): Route[] {
   return stream.block
     .filter(({ name }) => name === 'server')
     .flatMap((at) =>

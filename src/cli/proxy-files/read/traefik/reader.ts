@@ -3,8 +3,7 @@
 import { found } from '../catalog.ts';
 import { filesOnDisk } from '../proxy-files.ts';
 import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { at, isMap, listAt, textAt, type YamlMap } from '../yaml-nodes.ts';
-import { type PlacedYaml, placedYaml } from '../yaml-places.ts';
+import { at, isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
 import { traefikRewrites } from './rewrites.ts';
 import { asksHeadgate, traefikSites } from './sites.ts';
 import { type TraefikStart, traefikStart } from './start.ts';
@@ -30,13 +29,13 @@ function readRouters(file: string, text: string, start?: TraefikStart): ReadFile
   return {
     facts,
     sites: traefikSites(all),
-    ways: traefikWays(all, start),
+    routes: traefikWays(all, start),
     rewrites: traefikRewrites(all),
   };
 }
 
-function factsOf(yaml: PlacedYaml): ProxyFacts | undefined {
-  const values = (key: string) => yaml.with(key).map(({ value }) => value[key]);
+function factsOf(yaml: unknown): ProxyFacts | undefined {
+  const values = (key: string) => mapsWith(yaml, key).map((map) => map[key]);
   const check = values('forwardAuth').find(asksHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
@@ -84,11 +83,11 @@ export function otherTraefikFile(text: string): string | undefined {
 }
 
 /** Traefik fills in templates of Go before it reads a file. Their text becomes a word, and lines of them comments. */
-function yamlOf(text: string): PlacedYaml {
+function yamlOf(text: string): unknown {
   const plain = text
     .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')
     .replaceAll(/\{\{[^{}\n]*\}\}/g, (each) => `template${each.replaceAll(/\W+/g, '-')}`);
-  return placedYaml(plain);
+  return yamlDocument(plain);
 }
 
 function entriesOf(value: unknown): [string, unknown][] {

@@ -7,17 +7,17 @@ import {
   prefixReplaced,
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { at, listAt, mapsWith, textAt } from '../yaml.ts';
 import { byPriority, isCheck, type Router, type Routing, routersIn, takes } from './sites.ts';
 import { serversOf } from './ways.ts';
 
 export function traefikRewrites(routing: Routing): Rewrite[] {
-  return routing.yaml.with('routers').flatMap((map) => {
+  return mapsWith(routing.yaml, 'routers').flatMap((map) => {
     const routers = routersIn(map, routing);
     const isAsked = routers.some(({ asks }) => asks);
     return routers
       .filter(({ asks }) => asks || !isAsked)
-      .flatMap((router) => rewritesOf(router, routers, map.value));
+      .flatMap((router) => rewritesOf(router, routers, map));
   });
 }
 

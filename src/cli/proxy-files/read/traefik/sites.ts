@@ -1,11 +1,10 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
 import { fitsRule, type Site } from '../unchecked-paths.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap, PlacedYaml } from '../yaml-places.ts';
+import { at, isMap, lineOfKey, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
 
 /** The file with the routers. */
 export interface Routing {
-  readonly yaml: PlacedYaml;
+  readonly yaml: unknown;
   readonly file: string;
 }
 
@@ -33,7 +32,7 @@ interface Rule {
  * does, which is in another file.
  */
 export function traefikSites(routing: Routing): Site[] {
-  return routing.yaml.with('routers').flatMap((map) => {
+  return mapsWith(routing.yaml, 'routers').flatMap((map) => {
     const routers = routersIn(map, routing);
     const asked = new Set(routers.filter(({ asks }) => asks).map(({ entryPoints }) => entryPoints));
     return [...asked].flatMap((entryPoints) => {
@@ -50,9 +49,13 @@ export function asksHeadgate(forwardAuth: unknown): boolean {
 }
 
 /** The routers of a map such as `http`. */
-export function routersIn(map: PlacedMap, { yaml, file }: Routing): Router[] {
-  const context = { http: map.value, file };
-  return yaml.entries(map, 'routers').map(([name, router]) => routerOf(name, router, context));
+export function routersIn(http: YamlMap, { file }: Routing): Router[] {
+  const { routers } = http;
+  if (!isMap(routers)) return [];
+  return Object.entries(routers).flatMap(([name, router]) => {
+    const place = `${file}:${lineOfKey(routers, name)}`;
+    return isMap(router) ? [routerOf({ name, place }, router, http)] : [];
+  });
 }
 
 function siteOf(host: string | undefined, all: readonly Router[]): Site {
@@ -98,16 +101,11 @@ export function isCheck(middleware: string, http: unknown): boolean {
   return asksHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
 }
 
-function routerOf(
-  name: string,
-  { value, line }: PlacedMap,
-  { http, file }: { readonly http: unknown; readonly file: string },
-): Router {
+function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: unknown): Router {
   const middlewares = partsOf(listAt(value, 'middlewares'), http);
   const rule = textAt(value, 'rule') ?? '';
   return {
-    name,
-    place: `${file}:${line}`,
+    ...named,
     entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
     priority: Number(value.priority) || rule.length,
     service: plainName(value.service ?? ''),

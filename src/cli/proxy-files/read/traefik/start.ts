@@ -1,6 +1,5 @@
 /** Reads the file with which Traefik starts: where its routers are, and the middlewares of its entry points. */
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedYaml } from '../yaml-places.ts';
+import { at, isMap, listAt, mapsWith, textAt } from '../yaml.ts';
 import { plainName } from './sites.ts';
 
 export interface TraefikStart {
@@ -13,8 +12,8 @@ export interface TraefikStart {
 }
 
 /** Undefined if it is another file, or names no file with routers. */
-export function traefikStart(yaml: PlacedYaml): TraefikStart | undefined {
-  const root = yaml.with('entryPoints').find(({ value }) => isMap(value.entryPoints))?.value;
+export function traefikStart(yaml: unknown): TraefikStart | undefined {
+  const root = mapsWith(yaml, 'entryPoints').find(({ entryPoints }) => isMap(entryPoints));
   const routers = textAt(root, 'providers', 'file', 'filename');
   const points = at(root, 'entryPoints');
   if (routers === undefined || !isMap(points)) return undefined;

@@ -1,21 +1,20 @@
 /** The ways of Traefik to applications: a router that leads to a service. */
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
+import type { Route } from '../routes.ts';
+import { at, isMap, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
 import { isCheck, partsOf, plainName, type Router, type Routing, routersIn } from './sites.ts';
 import type { TraefikStart } from './start.ts';
 
 /** `start`: the file with which Traefik starts, if it is known. */
-export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
-  const maps = routing.yaml.with('routers');
-  const isHttp = (map: PlacedMap) => !hasAddresses(map);
+export function traefikWays(routing: Routing, start?: TraefikStart): Route[] {
+  const maps = mapsWith(routing.yaml, 'routers');
+  const isHttp = (map: YamlMap) => !hasAddresses(map);
   const http = maps.filter(isHttp).flatMap((map) => {
     const routers = routersIn(map, routing);
     const isAsked = routers.some(({ asks }) => asks);
     // If no router asks, the entry point does, which is in another file.
     const asksBefore = (router: Router) =>
-      start === undefined ? !isAsked : entryPointsAsk(router, start, map.value);
+      start === undefined ? !isAsked : entryPointsAsk(router, start, map);
     const all = routers.map((each) => ({ ...each, asks: each.asks || asksBefore(each) }));
     return waysIn(map, all);
   });
@@ -39,19 +38,18 @@ function entryPointsAsk(
 }
 
 /** Services of TCP have `address` in place of `url`. */
-function hasAddresses({ value }: PlacedMap): boolean {
-  const services = isMap(value.services) ? Object.values(value.services) : [];
-  return services.some((each) =>
+function hasAddresses({ services }: YamlMap): boolean {
+  return Object.values(isMap(services) ? services : {}).some((each) =>
     listAt(each, 'loadBalancer', 'servers').some((server) => textAt(server, 'address')),
   );
 }
 
-function waysIn({ value }: PlacedMap, routers: readonly Router[]): Way[] {
+function waysIn(http: YamlMap, routers: readonly Router[]): Route[] {
   return routers.map(({ name, place, asks, service }) => ({
     what: `the router ${name}`,
     place,
     isChecked: asks,
-    servers: serversOf(service, value),
+    servers: serversOf(service, http),
   }));
 }
 

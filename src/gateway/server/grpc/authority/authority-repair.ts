@@ -17,7 +17,7 @@ export class AuthorityRepair {
   feed(chunk: Buffer): Buffer {
     const bytes = this.#begun.length === 0 ? chunk : Buffer.concat([this.#begun, chunk]);
     const done: Buffer[] = [];
-    /** Up to here, bytes are in `done`. */
+    /** `done` has the bytes up to here. */
     let copied = 0;
     let at = this.#skip(bytes, 0);
     while (bytes.length - at >= FRAME_HEADER_LENGTH) {

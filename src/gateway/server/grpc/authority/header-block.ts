@@ -12,14 +12,14 @@ const NOT_ACCEPTED = /[^!$%&'()*+,\-.:;=@[\]_~0-9A-Za-z]/g;
 const NAME = ':authority';
 /** The length of the name in Huffman code, in bytes. */
 const NAME_IN_HUFFMAN = 8;
-/** In HPACK's static table. */
+/** HPACK's static table has the name under this number. */
 const AUTHORITY = 1;
 
 /** The block with an `:authority` that Node accepts. Undefined if Node accepts the block as it is, or it cannot be read. */
 export function repairBlock(block: Buffer): Buffer | undefined {
   const reader = new BlockReader(block);
   const done: Buffer[] = [];
-  /** Up to here, bytes are in `done`. */
+  /** `done` has the bytes up to here. */
   let copied = 0;
   while (!reader.isAtEnd) {
     const first = block[reader.at] as number;
@@ -50,7 +50,7 @@ function isName({ isHuffman, bytes }: HeaderString): boolean {
   return textOf({ isHuffman, bytes }) === NAME;
 }
 
-/** As long as before, so that sender and receiver drop the same entries of HPACK's dynamic table. */
+/** It stays as long as it was, so that sender and receiver drop the same entries of HPACK's dynamic table. */
 function repairedValue(value: HeaderString): Buffer | undefined {
   const text = textOf(value);
   const repaired = text?.replace(NOT_ACCEPTED, '_');

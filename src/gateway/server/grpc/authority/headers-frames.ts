@@ -72,7 +72,7 @@ function continuationsAt(bytes: Buffer, start: number): Continuations | 'incompl
   return 'incomplete';
 }
 
-/** The same headers with another block. */
+/** Writes the headers with another block. */
 export function framesOf({ flags, stream, priority }: HeadersFrames, block: Buffer): Buffer {
   const fields = Buffer.concat([priority, block]);
   const frames: Buffer[] = [];

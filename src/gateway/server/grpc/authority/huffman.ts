@@ -42,7 +42,7 @@ export function decodeHuffman(bytes: Uint8Array): string | undefined {
   return length < 8 ? text : undefined;
 }
 
-/** How many codes of each length belong to characters that are not told apart. */
+/** How many codes of each length belong to characters that headgate does not distinguish. */
 function others(counts: Readonly<Record<number, number>>): Record<number, string> {
   return Object.fromEntries(
     Object.entries(counts).map(([length, count]) => [length, OTHER.repeat(count)]),

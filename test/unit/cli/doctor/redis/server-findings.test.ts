@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { levelOf } from '../../../../../src/cli/doctor/redis/diagnostics.ts';
 import { serverFindings, unusable } from '../../../../../src/cli/doctor/redis/server-findings.ts';
 import { ServerInfo } from '../../../../../src/gateway/stores/redis/server-info.ts';
 
@@ -25,8 +26,8 @@ function complaints(
   kind: 'single' | 'cluster' = 'single',
 ): string[] {
   return [...serverFindings(infoOf(fields), { kind, tls: false })]
-    .filter(({ level }) => level !== 'fine')
-    .map(({ level, text }) => `${level}: ${text}`);
+    .filter(({ severity }) => severity !== 'fine')
+    .map((each) => `${levelOf(each)}: ${each.message}`);
 }
 
 test('reads INFO line by line, without headings', () => {
@@ -53,9 +54,9 @@ test.each([
     'is a replica of 10.0.0.1:6380',
   ],
 ] as const)('with %j, a server named as %s is unusable', (fields, kind, text) => {
-  expect(unusable(infoOf(fields), kind)).toEqual({
-    level: 'fault',
-    text: expect.stringContaining(text),
+  expect(unusable(infoOf(fields), kind)).toMatchObject({
+    rule: 'redis-fault',
+    message: expect.stringContaining(text),
   });
 });
 

@@ -4,7 +4,7 @@ import { createLogRequests } from '../../../../../src/cli/evidence/log-request.t
 import { Decider, NO_DECIDER_EVENTS } from '../../../../../src/cli/evidence/replay/decider.ts';
 import { Replay, type ReplayOptions } from '../../../../../src/cli/evidence/replay/replay.ts';
 import { addResults } from '../../../../../src/cli/evidence/replay/result.ts';
-import { createCheck, NO_EVENTS } from '../../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../../src/gateway/core/check.ts';
 import { Calendar } from '../../../../../src/gateway/core/counting/calendar.ts';
 import type { Decision } from '../../../../../src/gateway/core/counting/decision.ts';
 import { NO_OVERRIDES } from '../../../../../src/gateway/core/overrides.ts';
@@ -57,7 +57,7 @@ test('decides as a gateway does, over several midnights', () => {
     salts: new SaltBooks(),
     overrides: { current: NO_OVERRIDES },
     newId: () => '',
-    events: NO_EVENTS,
+    observer: UNOBSERVED,
   });
   const decider = new Decider({
     policies: OPTIONS.policies,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simpleSpellingsOf } from '../../../../../src/cli/check/advice/spellings.ts';
-import { keyPattern } from '../../../../../src/cli/proxy-files/print/failure-keys.ts';
+import { keyPattern } from '../../../../../src/cli/proxy-files/print/failure-conditions.ts';
 import {
   type FailureRules,
   failureRulesOf,

@@ -1,7 +1,7 @@
 /** What headgate doctor finds in Caddyfiles. */
 import { describe, expect, test } from 'vitest';
-import type { DoctorFinding } from '../../../../../src/cli/proxy-files/read/catalog.ts';
 import { examineProxyFile } from '../../../../../src/cli/proxy-files/read/examine-files.ts';
+import type { Diagnostic } from '../../../../../src/gateway/config/diagnostic.ts';
 import { readEnvironment } from '../../../../../src/gateway/config/settings/environment.ts';
 import { proxyConfigOf, validFile } from '../../../../support/proxy-config.ts';
 
@@ -18,7 +18,7 @@ const WHOLE = proxyConfigOf('caddy', POLICIES);
 /** The shipped file without its site. */
 const PARTS = WHOLE.slice(0, WHOLE.indexOf(':8000 {'));
 
-async function findingsIn(text: string, policies = POLICIES): Promise<DoctorFinding[]> {
+async function findingsIn(text: string, policies = POLICIES): Promise<Diagnostic[]> {
   const file = '/no/folder/Caddyfile';
   const settings = readEnvironment({});
   const read = { file, path: file, text, policies: validFile(policies), settings };
@@ -29,9 +29,9 @@ async function findingsIn(text: string, policies = POLICIES): Promise<DoctorFind
 /** The id and the line of each finding. */
 async function complaints(text: string, policies?: string): Promise<string[]> {
   const lines = text.split('\n');
-  return (await findingsIn(text, policies)).map(({ id, subject }) => {
-    const line = Number(/:(\d+)$/.exec(subject)?.[1]);
-    return `${id}: ${lines[line - 1]?.trim()}`;
+  return (await findingsIn(text, policies)).map(({ rule, file }) => {
+    const line = Number(/:(\d+)$/.exec(file)?.[1]);
+    return `${rule}: ${lines[line - 1]?.trim()}`;
   });
 }
 
@@ -62,7 +62,7 @@ describe('paths that change after the check', () => {
   test('a block that strips its path', async () => {
     const strips = (inside: string) => ['handle_path /v1/* {', inside, '}'];
     const [finding] = await findingsIn(site(CHECKED, ...strips(APPLICATION)));
-    expect(finding?.problem).toBe(
+    expect(finding?.message).toBe(
       'handle_path /v1/* changes the path after headgate has checked it, so policies login, users, page can be avoided',
     );
     const inside = site(...strips(CHECKED), 'file_server');
@@ -137,7 +137,7 @@ describe('other ways to an application', () => {
   test('names the site, and finds addresses below the line', async () => {
     const text = other('reverse_proxy {', 'to localhost:4000 localhost:3000', '}');
     const [finding] = await findingsIn(text);
-    expect(finding?.problem).toBe(
+    expect(finding?.message).toBe(
       'reverse_proxy of b.example passes requests to 127.0.0.1:3000 without asking headgate; reverse_proxy 127.0.0.1:3000 of a.example (/no/folder/Caddyfile:' +
         `${text.split('\n').indexOf(APPLICATION) + 1}) asks it for the same application`,
     );
@@ -204,7 +204,7 @@ describe('parts', () => {
 
   test('without an import limit nothing', async () => {
     expect(
-      (await findingsIn(`${PARTS}a.example {\n${APPLICATION}\n}`)).map(({ problem }) => problem),
+      (await findingsIn(`${PARTS}a.example {\n${APPLICATION}\n}`)).map(({ message }) => message),
     ).toEqual(['no site has import headgate, so nothing is limited']);
   });
 

@@ -33,9 +33,9 @@ async function findingsIn(text: string): Promise<string[]> {
     settings: SETTINGS,
     isAccepted: async () => true,
   });
-  return findings.map(({ id, subject, problem }) => {
-    const line = Number(/^envoy\.yaml:(\d+)$/.exec(subject)?.[1]);
-    return `${id}: ${text.split('\n')[line - 1]?.trim() ?? ''}: ${problem}`;
+  return findings.map(({ rule, file, message }) => {
+    const line = Number(/^envoy\.yaml:(\d+)$/.exec(file)?.[1]);
+    return `${rule}: ${text.split('\n')[line - 1]?.trim() ?? ''}: ${message}`;
   });
 }
 
@@ -360,6 +360,27 @@ describe('of Envoy', () => {
     const text = shared.replace('\n  clusters:\n', `${listener}\n  clusters:\n`);
     expect(await findingsIn(text)).toEqual([
       expect.stringContaining('the listener aliased passes requests to 127.0.0.1:3000 without'),
+    ]);
+  });
+
+  test('may repeat one value in many clusters', async () => {
+    const clusters = Array.from(
+      { length: 300 },
+      (_, i) =>
+        `    - { name: other_${i}, dns_lookup_family: ${i === 0 ? '&family V4_ONLY' : '*family'} }\n`,
+    );
+    const text = changed('envoy', { '\n  clusters:\n': `\n  clusters:\n${clusters.join('')}` });
+    expect(await findingsIn(text)).toEqual(FITS);
+  });
+
+  test('that become huge by aliases are refused', async () => {
+    const levels = Array.from({ length: 12 }, (_, i) => {
+      const inner = i === 0 ? 'x' : `*level${i - 1}`;
+      return `  - &level${i} [${Array.from({ length: 9 }, () => inner).join(', ')}]\n`;
+    });
+    const text = `${changed('envoy', {})}\nlevels:\n${levels.join('')}`;
+    expect(await findingsIn(text)).toEqual([
+      expect.stringContaining('unreadable-proxy-file: : Excessive alias count'),
     ]);
   });
 

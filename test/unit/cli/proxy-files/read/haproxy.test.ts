@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readHaproxy } from '../../../../../src/cli/proxy-files/read/haproxy/reader.ts';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
+import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
 import { uncheckedPaths } from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
-import { uncheckedWays } from '../../../../../src/cli/proxy-files/read/ways.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(
@@ -32,12 +32,12 @@ ${more}`;
 const read = (text: string) =>
   readHaproxy({ file: 'haproxy.cfg', path: 'haproxy.cfg', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ subject, problem }) => {
-    return `${subject} ${problem.replace(/ without asking.*/, '')}`;
+  uncheckedRoutes(read(text).routes ?? []).map(({ file, message }) => {
+    return `${file} ${message.replace(/ without asking.*/, '')}`;
   });
 const findings = (text: string) =>
   [...(read(text).own ?? []), ...rewriteFindings(read(text).rewrites ?? [], POLICIES)].map(
-    ({ id, subject, problem }) => `${id} ${subject} ${problem}`,
+    ({ rule, file, message }) => `${rule} ${file} ${message}`,
   );
 const rewritten = (lines: string, more = '') =>
   findings(site(lines, more)).map((each) => each.replace(/.*so polic(y|ies) /, ''));
@@ -169,7 +169,7 @@ describe('a rewrite after the check', () => {
 test('an allow above the check leaves requests out', () => {
   const problems = (lines: string) =>
     uncheckedPaths(read(site(lines)).sites ?? [], POLICIES).map(
-      ({ subject, problem }) => `${subject} ${problem}`,
+      ({ file, message }) => `${file} ${message}`,
     );
   const allow = 'http-request allow if { path_beg /log }';
   expect(problems(`${allow}\n  ${CHECK}`)).toEqual([

@@ -9,7 +9,7 @@ const DEPLOY = new URL('../../../../../deploy/', import.meta.url);
 const findings = (text: string) => {
   expect(isManifest(text)).toBe(true);
   return manifestFindings('file.yaml', text).map(
-    ({ id, subject, problem }) => `${id} ${subject}: ${problem}`,
+    ({ rule, file, message }) => `${rule} ${file}: ${message}`,
   );
 };
 const ids = (text: string) => findings(text).map((each) => each.replace(/ .*/, ''));

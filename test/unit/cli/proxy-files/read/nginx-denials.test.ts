@@ -29,10 +29,10 @@ describe('a page of the site for 403', () => {
     async (page) => {
       const [finding] = await findingsIn({ policies, http: site('', `${page} ${PART}`) });
       expect(finding).toMatchObject({
-        id: 'denial-becomes-page',
+        rule: 'denial-becomes-page',
         severity: 'error',
-        subject: '4',
-        problem: 'error_page 403 stands above that of headgate, so denied clients get /sorry.html',
+        file: '4',
+        message: 'error_page 403 stands above that of headgate, so denied clients get /sorry.html',
       });
     },
   );
@@ -61,8 +61,8 @@ describe('a page of the site for 403', () => {
       policies,
       http: site('error_page 401 403 404 =404 /sorry.html;', PART),
     });
-    expect(found.map(({ id }) => id)).toEqual(['lines-not-inherited', 'own-403-page-unused']);
-    expect(found[0]?.problem).toMatch(
+    expect(found.map(({ rule }) => rule)).toEqual(['lines-not-inherited', 'own-403-page-unused']);
+    expect(found[0]?.message).toMatch(
       /^1 line \(.*:4\) does not apply in this location: error_page 401 404 =404 \/sorry.html;$/,
     );
     expect(found[0]?.remedy).toMatch(/below the `include`/);
@@ -133,11 +133,11 @@ describe('lines of a server that its locations do not inherit', () => {
 
   test('are one finding for all locations, with the lines to copy', async () => {
     const found = await findings(three);
-    expect(found.map(({ id, subject }) => `${subject} ${id}`)).toEqual([
+    expect(found.map(({ rule, file }) => `${file} ${rule}`)).toEqual([
       '2 lines-not-inherited',
       '2 own-403-page-unused',
     ]);
-    expect(found[0]?.problem).toBe(
+    expect(found[0]?.message).toBe(
       `also at /etc/nginx/nginx.conf:4, /etc/nginx/nginx.conf:5: 3 lines (/etc/nginx/nginx.conf:2) do not apply in this location: ${copied}`,
     );
     const followed = three.map((each) =>
@@ -155,7 +155,7 @@ describe('lines of a server that its locations do not inherit', () => {
   ])('are copied as they are: %s', async (value) => {
     const http = site(`add_header X-Site ${value};`, PART);
     const [finding] = await findingsIn({ policies, http });
-    expect(finding?.problem).toContain(`: add_header X-Site ${value};`);
+    expect(finding?.message).toContain(`: add_header X-Site ${value};`);
   });
 
   test('are none where NGINX only leads on to a location with a name', async () => {
@@ -166,7 +166,7 @@ describe('lines of a server that its locations do not inherit', () => {
     ];
     expect(await findings(leading())).toEqual([]);
     for (const answering of ['deny 192.0.2.1;', 'auth_basic site;', 'limit_req zone=one;'])
-      expect((await findings(leading(answering))).map(({ id }) => id)).toContain(
+      expect((await findings(leading(answering))).map(({ rule }) => rule)).toContain(
         'lines-not-inherited',
       );
     expect(await findings([`location / { ${PART} try_files $uri @site; }`, named])).toHaveLength(2);
@@ -212,11 +212,11 @@ describe('another auth_request', () => {
     ['above the part', '', `auth_request /sso; ${PART}`, /stands beside that of headgate/],
     ['below the part', '', `${PART} auth_request /sso;`, /stands beside that of headgate/],
     ['inside of the part', PART, 'auth_request /sso;', /takes the place of that of headgate/],
-  ])('%s is an error', async (_, server, location, problem) => {
+  ])('%s is an error', async (_, server, location, message) => {
     const found = await findingsIn({ policies, http: site(server, location) });
-    const replaced = found.filter(({ id }) => id === 'other-check-replaced');
-    expect(replaced).toMatchObject([{ subject: '4', severity: 'error' }]);
-    expect(replaced[0]?.problem).toMatch(problem);
+    const replaced = found.filter(({ rule }) => rule === 'other-check-replaced');
+    expect(replaced).toMatchObject([{ file: '4', severity: 'error' }]);
+    expect(replaced[0]?.message).toMatch(message);
   });
 
   test('that is switched off, or for another location, is none', async () => {
@@ -236,8 +236,8 @@ describe('an error page that leads into a checked location', () => {
     'location /files/ { error_page 403 404 /missing; root /srv; }',
   ])('gives a denied client a plain 403: %s', async (lines) => {
     const found = await findingsIn({ policies, http: site(`${named} ${lines}`, PART) });
-    const warnings = found.filter(({ id }) => id === 'denial-on-error-page');
-    expect(warnings).toMatchObject([{ severity: 'warning', subject: '3' }]);
+    const warnings = found.filter(({ rule }) => rule === 'denial-on-error-page');
+    expect(warnings).toMatchObject([{ severity: 'warning', file: '3' }]);
   });
 
   test.each([
@@ -262,7 +262,7 @@ test('a part for the location that is newer than that of the server is an error'
     'location = /_headgate { proxy_pass http://headgate/nginx; error_page 429 = @x; error_page 502 = @x; proxy_intercept_errors on; }',
   );
   const found = await findingsIn({ policies, http });
-  expect(found.find(({ id }) => id === 'server-part-missing')?.problem).toMatch(
+  expect(found.find(({ rule }) => rule === 'server-part-missing')?.message).toMatch(
     /^needs @headgate_passed/,
   );
 });

@@ -24,11 +24,11 @@ async function avoided(lines: string, rules = policies): Promise<string[]> {
   const map = 'map $uri $mapped { default ""; /x /login; }';
   const http = `${map} server { include headgate-server.conf;\n${lines}\n}`;
   const [finding, ...others] = (await findingsIn({ policies: rules, http })).filter(
-    ({ id }) => id === 'path-rewritten',
+    ({ rule }) => rule === 'path-rewritten',
   );
   expect(others).toEqual([]);
   return (
-    / polic(?:y|ies) (.*) can be avoided$/.exec(finding?.problem ?? '')?.[1]?.split(', ') ?? []
+    / polic(?:y|ies) (.*) can be avoided$/.exec(finding?.message ?? '')?.[1]?.split(', ') ?? []
   );
 }
 
@@ -36,10 +36,10 @@ test('names the line and the policy', async () => {
   const http = `server { include headgate-server.conf;\n${ALL}\nlocation /old/ { rewrite ^/old/(.*) /login last; } }`;
   expect(await findingsIn({ policies, http })).toMatchObject([
     {
-      id: 'path-rewritten',
+      rule: 'path-rewritten',
       severity: 'warning',
-      subject: '3',
-      problem:
+      file: '3',
+      message:
         'rewrite ^/old/(.*) /login last changes the path after headgate has checked it, so policy login can be avoided',
     },
   ]);

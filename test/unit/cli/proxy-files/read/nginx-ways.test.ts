@@ -22,8 +22,8 @@ test('names both ways and the application', async () => {
 server { location /all/ { proxy_pass http://127.0.0.1:3000; } }
 upstream app { server localhost:3000; }`;
   const [finding] = await findingsIn({ policies, http });
-  expect(finding).toMatchObject({ id: 'upstream-unchecked', severity: 'warning', subject: '2' });
-  expect(finding?.problem).toMatch(
+  expect(finding).toMatchObject({ rule: 'upstream-unchecked', severity: 'warning', file: '2' });
+  expect(finding?.message).toMatch(
     /^location \/all\/ passes requests to 127\.0\.0\.1:3000 without asking headgate; location \/ \(.*:2\) asks it for the same application$/,
   );
 });

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
+import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
 import {
   otherTraefikFile,
   readTraefik,
 } from '../../../../../src/cli/proxy-files/read/traefik/reader.ts';
 import { traefikStart } from '../../../../../src/cli/proxy-files/read/traefik/start.ts';
 import { traefikWays } from '../../../../../src/cli/proxy-files/read/traefik/ways.ts';
-import { uncheckedWays } from '../../../../../src/cli/proxy-files/read/ways.ts';
-import { placedYaml } from '../../../../../src/cli/proxy-files/read/yaml-places.ts';
+import { yamlDocument } from '../../../../../src/cli/proxy-files/read/yaml.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(
@@ -47,11 +47,11 @@ ${tcp}`;
 const read = (text: string) =>
   readTraefik({ file: 'dynamic.yaml', path: 'dynamic.yaml', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ problem }) =>
-    problem.replace(/ without asking.*/, ''),
+  uncheckedRoutes(read(text).routes ?? []).map(({ message }) =>
+    message.replace(/ without asking.*/, ''),
   );
 const rewritten = (text: string) =>
-  rewriteFindings(read(text).rewrites ?? [], POLICIES).map(({ problem }) => problem);
+  rewriteFindings(read(text).rewrites ?? [], POLICIES).map(({ message }) => message);
 
 test('finds nothing in the shipped file', () => {
   expect(unchecked(SHIPPED)).toEqual([]);
@@ -101,21 +101,24 @@ describe('another way to an application', () => {
   test('is a router of an entry point that does not ask headgate', () => {
     const routers = `${other('application')}\nusual: { rule: "Path(\`/u\`)", service: application }`;
     const text = file({ routers }).replace('middlewares: [headgate], ', '');
-    const ways = (entryPoints: string) => {
+    const routes = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
-      return uncheckedWays(
-        traefikWays({ file: 'd.yaml', yaml: placedYaml(text) }, traefikStart(placedYaml(start))),
-      ).map(({ problem }) => problem.split(' passes')[0]);
+      return uncheckedRoutes(
+        traefikWays(
+          { file: 'd.yaml', yaml: yamlDocument(text) },
+          traefikStart(yamlDocument(start)),
+        ),
+      ).map(({ message }) => message.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
-    expect(ways(`${asks('web')}\n  internal: {}`)).toEqual([
+    expect(routes(`${asks('web')}\n  internal: {}`)).toEqual([
       'the router other',
       'the router usual',
     ]);
-    expect(ways(`${asks('web').replace('{', '{ asDefault: true,')}\n  internal: {}`)).toEqual([
+    expect(routes(`${asks('web').replace('{', '{ asDefault: true,')}\n  internal: {}`)).toEqual([
       'the router other',
     ]);
-    expect(ways(`${asks('web')}\n  ${asks('internal')}`)).toEqual([]);
+    expect(routes(`${asks('web')}\n  ${asks('internal')}`)).toEqual([]);
   });
 
   test('is a router to a service of another provider', () => {

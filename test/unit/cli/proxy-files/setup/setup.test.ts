@@ -4,8 +4,8 @@ import { parse } from 'yaml';
 import { examinePolicies } from '../../../../../src/cli/check/advice/examine-policies.ts';
 import { PROXIES } from '../../../../../src/cli/proxy-files/print/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS } from '../../../../../src/cli/proxy-files/setup/answers.ts';
+import { ownPort, portsOf } from '../../../../../src/cli/proxy-files/setup/gateway-settings.ts';
 import { nextSteps } from '../../../../../src/cli/proxy-files/setup/next-steps.ts';
-import { ownPort, portsOf } from '../../../../../src/cli/proxy-files/setup/ports.ts';
 import { namesApplication, setupFiles } from '../../../../../src/cli/proxy-files/setup/setup.ts';
 import { SHIPPED_RANGES } from '../../../../../src/gateway/config/shipped-files.ts';
 

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { WorkerMessage } from '../../../../../src/gateway/app/workers/messages.ts';
-import { messageHandler } from '../../../../../src/gateway/app/workers/supervisor-messages.ts';
+import { messageHandler } from '../../../../../src/gateway/app/workers/worker.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));
 afterEach(() => void vi.useRealTimers());

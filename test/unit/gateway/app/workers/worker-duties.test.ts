@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import type { PortlessGateway } from '../../../../../src/gateway/app/portless-gateway.ts';
-import { workerDuties } from '../../../../../src/gateway/app/workers/worker-duties.ts';
+import { workerDuties } from '../../../../../src/gateway/app/workers/worker.ts';
 import { OperationError } from '../../../../../src/gateway/operations/operation-error.ts';
 import { observedTelemetry } from '../../../../support/telemetry.ts';
 

@@ -1,6 +1,6 @@
 /** What is taken, recorded and reported for a request, besides its decision. */
 import { describe, expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../../src/gateway/core/check.ts';
 import {
   type Descriptor,
   type QuotaStore,
@@ -50,7 +50,7 @@ function setUp(yaml: string, answer: Answer = 'admit') {
       [client.slice(0, 2), isMadeUp ? 'made up' : '', isShadow ? 'shadow' : '']
         .filter(Boolean)
         .join(' '),
-    events: {
+    observer: {
       identified: (kind) => reported.push(`identified ${kind}`),
       untrustedProxy: () => reported.push('untrusted proxy'),
       headersIgnored: (names) => reported.push(`ignored ${names.join()}`),
@@ -229,7 +229,7 @@ test('salts for long windows are used only if a policy or an override needs them
       },
       overrides: { current: { ...NO_OVERRIDES, hasLongAddresses } },
       newId: () => 'an-id',
-      events: NO_EVENTS,
+      observer: UNOBSERVED,
     });
     void check(checkRequest(), limits(window), NOON_MS);
   };

@@ -1,0 +1,137 @@
+/** Sends requests to a proxy as a client would, and finds out what of that has reached the gateway. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import type { Environment } from '../../../gateway/config/settings/environment.ts';
+import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
+import { type FindingId, found } from '../catalog.ts';
+import { type GatewayState, gatewayState } from '../gateway-state.ts';
+import { opsUrlOf } from '../ports.ts';
+import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
+import { type PolicyPaths, pathFindings } from './policy-paths.ts';
+import { send } from './request.ts';
+import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
+
+/** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
+export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
+const MADE_UP = 'headgate-doctor';
+/** With these findings, the gateway has decided the requests. */
+const DECIDED: ReadonlySet<string> = new Set<FindingId>([
+  ...([
+    'through',
+    'spoofed-address',
+    'not-counted',
+    'denied-now',
+    'store-down',
+    'headers-not-shown',
+  ] as const),
+]);
+
+export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
+  readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
+  readonly policies: ExaminedPolicies | undefined;
+}
+
+interface ExaminedPolicies {
+  readonly digest: string;
+  /** Names of the headers that clients send and the proxy must pass on. */
+  readonly headers: readonly string[];
+  readonly paths: PolicyPaths;
+  readonly costs: ReadonlySet<number>;
+}
+
+export async function* throughGateway(options: ThroughGatewayOptions): AsyncGenerator<Diagnostic> {
+  const opsUrl = opsUrlOf(options.settings);
+  const before = await gatewayState(opsUrl);
+  const { policies } = options;
+  const isServed = policies !== undefined && before?.digests.includes(policies.digest) === true;
+  const costs = isServed ? policies.costs : undefined;
+  const ids = new Set<string>();
+  for await (const finding of throughFindings({ ...options, costs })) {
+    const hasReason = before !== undefined && UNCLEAR.has(finding.rule);
+    const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
+    ids.add(told.rule);
+    yield told;
+  }
+  const has = (id: FindingId) => ids.has(id);
+  if (![...ids].some((id) => DECIDED.has(id))) return;
+  const after = before && (await gatewayState(opsUrl));
+  if (!has('headers-not-shown')) yield* ofPolicies(options, after);
+  if (!has('denied-now')) yield* denialFindings(options.target, opsUrl);
+  if (before === undefined || after === undefined) {
+    yield unexamined(options.target.url, `no gateway answers at ${opsUrl}`, BOTH);
+  } else if (after.checks <= before.checks) {
+    yield unexamined(
+      options.target.url,
+      `the gateway at ${opsUrl} got none of these requests`,
+      BOTH,
+    );
+  } else if (after.untrusted > before.untrusted) {
+    yield untrusted(options, after.untrusted - before.untrusted);
+  } else {
+    yield* headerFindings(options, after);
+  }
+}
+
+/** The paths of a file that the gateway does not serve say nothing. */
+async function* ofPolicies(
+  { target, policies }: ThroughGatewayOptions,
+  gateway: GatewayState | undefined,
+): AsyncGenerator<Diagnostic> {
+  if (policies === undefined || gateway?.digests.includes(policies.digest) === false) return;
+  yield* pathFindings(policies.paths, target);
+}
+
+const HEADERS = 'whether headers of clients reach it';
+const BOTH = `whether it trusts the proxy, and ${HEADERS}`;
+
+function unexamined(url: URL, why: string, what: string): Diagnostic {
+  return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
+}
+
+function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
+  const { host, socket } = settings;
+  const isLocal =
+    socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+  const remedy = isLocal
+    ? 'the proxy connects from this machine, so identity.trusted_proxies must have loopback'
+    : 'identity.trusted_proxies must have the address from which the proxy connects';
+  const counted = `${checks} ${checks === 1 ? 'check' : 'checks'}`;
+  return found(
+    'proxy-not-trusted',
+    target.url.href,
+    `the gateway does not trust the proxy that sent ${counted}: ${remedy}`,
+  );
+}
+
+/** The gateway has decided the requests, and trusts the proxy. */
+async function* headerFindings(
+  { target, settings, policies }: ThroughGatewayOptions,
+  state: GatewayState,
+): AsyncGenerator<Diagnostic> {
+  if (policies === undefined) return;
+  const { url } = target;
+  const opsUrl = opsUrlOf(settings);
+  if (!state.digests.includes(policies.digest)) {
+    yield unexamined(url, `the gateway at ${opsUrl} serves another policy file`, HEADERS);
+    return;
+  }
+  const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
+  let seen = state.seenHeaders;
+  if (awaited.length > 0) {
+    const answer = await send(
+      target,
+      awaited.map((name) => [name, MADE_UP]),
+    );
+    if (answer instanceof Error || answer.bypass !== undefined) {
+      yield unexamined(url, 'the gateway did not get the request with headers', HEADERS);
+      return;
+    }
+    seen = (await gatewayState(opsUrl))?.seenHeaders ?? seen;
+  }
+  const lost = awaited.filter((name) => !seen.has(name));
+  yield* lost.map((name) =>
+    found('header-lost', url.href, `${name} was sent, and did not reach the gateway`),
+  );
+  if (lost.length > 0) return;
+  const reach = policies.headers.length === 0 ? '' : `; ${policies.headers.join(', ')} reached it`;
+  yield found('through', url.href, `the gateway at ${opsUrl} trusts the proxy${reach}`);
+}

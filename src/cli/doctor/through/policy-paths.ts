@@ -1,0 +1,75 @@
+/** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import { isHostWithin } from '../../../gateway/core/matching/host.ts';
+import { found } from '../catalog.ts';
+import { send, type Target } from './request.ts';
+
+const MOST_PATHS = 20;
+
+interface PolicyPath {
+  readonly policy: string;
+  readonly target: string;
+}
+
+export interface PolicyPaths {
+  readonly tried: readonly PolicyPath[];
+  /** Holds patterns, and paths beyond the maximum. */
+  readonly untried: readonly string[];
+}
+
+/** Lists the paths of policies for this host, without the path of the URL. */
+export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
+  const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
+  const named = entries.filter((entry) => concerns(entry, asked));
+  const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
+  const plain = new Map(
+    named
+      .filter((entry) => !isPattern(entry))
+      .map((entry) => [targetOf(literalPath(entry.match?.path ?? '/')), entry.name]),
+  );
+  plain.delete(url.pathname);
+  const all = [...plain].map(([target, policy]) => ({ target, policy }));
+  const patterns = named.filter(isPattern).map(({ match }) => match?.path ?? '');
+  return {
+    tried: all.slice(0, MOST_PATHS),
+    untried: [...all.slice(MOST_PATHS).map(({ target }) => target), ...new Set(patterns)],
+  };
+}
+
+function concerns({ match, mode }: PolicyEntry, host: string): boolean {
+  const isHere = match?.host === undefined || isHostWithin(host, match.host);
+  return mode !== 'off' && isHere && /^\/(?!\*$)/.test(match?.path ?? '');
+}
+
+/** With HEAD, so that applications change nothing and send no body. */
+export async function* pathFindings(
+  { tried, untried }: PolicyPaths,
+  target: Target,
+): AsyncGenerator<Diagnostic> {
+  const limited: string[] = [];
+  for (const { policy, target: path } of tried) {
+    const url = new URL(path, target.url);
+    const answer = await send({ ...target, url }, [], 'HEAD');
+    if (answer instanceof Error) continue;
+    const { status, limit, bypass } = answer;
+    if (limit !== undefined) limited.push(path);
+    // The proxy answers a redirect itself. With X-RateLimit-Bypass it has sent a check.
+    else if (bypass === undefined && (status < 300 || status > 399))
+      yield found(
+        'not-limited',
+        url.href,
+        `policy ${policy} is for this path, and HEAD got status ${status} without X-RateLimit-Limit`,
+      );
+  }
+  const sentences = [
+    ...(limited.length === 0 ? [] : [`headgate checks ${limited.join(', ')}, too`]),
+    ...(untried.length === 0
+      ? []
+      : [`not tried: ${untried.join(', ')} (name such a URL with --through)`]),
+  ];
+  if (sentences.length > 0) yield found('through', target.url.href, sentences.join('; '));
+}

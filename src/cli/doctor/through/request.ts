@@ -1,0 +1,98 @@
+/** One request of a client, and what of the answer concerns limits. */
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+export interface Target {
+  /** The URL has no user. */
+  readonly url: URL;
+  /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
+  readonly host?: string;
+  /** The Authorization header. It is never printed. */
+  readonly authorization?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  readonly bypass: string | undefined;
+  readonly mode: string | undefined;
+  readonly retryAfter: string | undefined;
+  /** headgate has denied the request, and its answer has reached the client. */
+  readonly isDenial: boolean;
+  /** The proxy says that it could not ask headgate. */
+  readonly isUnavailable: boolean;
+  /** Milliseconds since the epoch, by the clock of the proxy. */
+  readonly date: number | undefined;
+}
+
+export type Claims = readonly (readonly [name: string, value: string])[];
+
+const TIMEOUT_MS = 5_000;
+
+/** Resolves to the Error if there is no answer. Only the begin of a 503 is read. */
+export async function send(
+  target: Target,
+  claims: Claims = [],
+  method: 'GET' | 'HEAD' = 'GET',
+): Promise<Answer | Error> {
+  try {
+    const response = await responseTo(target, claims, method);
+    const header = (name: string) => response.headers[name]?.toString();
+    const date = Date.parse(header('date') ?? '');
+    const status = response.statusCode ?? 0;
+    const answer = {
+      status,
+      limit: numberIn(header('x-ratelimit-limit')),
+      remaining: numberIn(header('x-ratelimit-remaining')),
+      bypass: header('x-ratelimit-bypass'),
+      mode: header('x-ratelimit-mode'),
+      retryAfter: header('retry-after'),
+      isDenial: header('x-ratelimit-decision-id') !== undefined,
+      isUnavailable: status === 503 && (await beginOf(response)).includes('gateway_unavailable'),
+      date: Number.isNaN(date) ? undefined : date,
+    };
+    // The rest of the body may be endless, or break off.
+    response.destroy();
+    return answer;
+  } catch (error) {
+    const { name, code, message } = error as NodeJS.ErrnoException;
+    return new Error(
+      name === 'AbortError' ? `none within ${TIMEOUT_MS / 1_000} s` : (code ?? message),
+    );
+  }
+}
+
+function responseTo(
+  { url, host, authorization }: Target,
+  claims: Claims,
+  method: string,
+): Promise<IncomingMessage> {
+  const headers = {
+    'User-Agent': 'headgate-doctor',
+    ...(host !== undefined && { Host: host }),
+    ...Object.fromEntries(claims),
+    ...(authorization !== undefined && { Authorization: authorization }),
+  };
+  const name = host?.replace(/:\d+$/, '');
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const options = { method, headers, signal, ...(name !== undefined && { servername: name }) };
+    const requestWith = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const request = requestWith(url, options, (response) => {
+      response.on('error', () => {});
+      resolve(response);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+async function beginOf(response: IncomingMessage): Promise<string> {
+  for await (const chunk of response) return String(chunk);
+  return '';
+}
+
+function numberIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

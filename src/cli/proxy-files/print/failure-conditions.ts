@@ -1,0 +1,91 @@
+/** How the rules for a gateway failure become conditions of a proxy. */
+import type { FailureRule, FailureRules } from './gateway-failure.ts';
+
+/** How a proxy writes conditions. Lists are not empty. */
+export interface Conditions {
+  matches(rule: FailureRule): string;
+  not(condition: string): string;
+  and(conditions: readonly string[]): string;
+  or(conditions: readonly string[]): string;
+}
+
+/** The first rule that matches decides, and the last one lets requests pass. A request that no rule matches is refused. */
+export function passesExpression(
+  rules: readonly FailureRule[],
+  { matches, not, and, or }: Conditions,
+): string {
+  return alike(rules).reduceRight((rest, { refuses, rules: group }) => {
+    const any = group.map((rule) => matches(rule));
+    if (refuses) return and([not(or(any)), rest]);
+    return or(rest === '' ? any : [...any, rest]);
+  }, '');
+}
+
+interface Group {
+  readonly refuses: boolean;
+  readonly rules: FailureRule[];
+}
+
+/** Successive rules with the same result become one condition, because proxies limit the nesting of conditions. */
+function alike(rules: readonly FailureRule[]): Group[] {
+  const groups: Group[] = [];
+  for (const rule of rules) {
+    const last = groups.at(-1);
+    if (last?.refuses === rule.refuses) last.rules.push(rule);
+    else groups.push({ refuses: rule.refuses, rules: [rule] });
+  }
+  return groups;
+}
+
+function joined(conditions: readonly string[], operator: '&&' | '||'): string {
+  return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
+}
+
+/** What a proxy calls a part of a request. */
+type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
+/** Writes that the whole value of a part matches a pattern, ignoring case. */
+type Matching = (name: string, pattern: string) => string;
+
+/** The conditions of a rule. A request that the rule matches fulfils all of them. */
+export function conditionsOf(
+  { method, host, path }: FailureRule,
+  names: PartNames,
+  matching: Matching,
+): string[] {
+  return [
+    ...(method === undefined ? [] : [matching(names.method, method)]),
+    ...(host === undefined ? [] : [matching(names.host, host)]),
+    ...(path === undefined ? [] : [matching(names.path, targetPattern(path))]),
+  ];
+}
+
+/** The condition that a request is refused, with `!`, `&&` and `||`. `any` is true for every request. */
+export function refusedExpression(
+  { method, rules }: FailureRules,
+  { names, matching, any }: { names: PartNames; matching: Matching; any: string },
+): string {
+  const conditions: Conditions = {
+    matches(rule) {
+      const all = conditionsOf(rule, names, matching);
+      return all.length === 0 ? any : `(${all.join(' && ')})`;
+    },
+    not: (condition) => `!${condition}`,
+    and: (each) => joined(each, '&&'),
+    or: (each) => joined(each, '||'),
+  };
+  const refused = conditions.not(passesExpression(rules, conditions));
+  return method === undefined ? refused : `${matching(names.method, method)} && ${refused}`;
+}
+
+/** Without spaces, so that part of a host with spaces cannot match as a target. */
+const QUERY = '([?][^ ]*)?';
+const ANY = '[^ ]*';
+
+/** The regular expression of a rule, with anchors. `origin`: a pattern that can precede the path. */
+export function keyPattern({ method, host, path }: FailureRule, origin = ''): string {
+  return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
+}
+
+function targetPattern(path: string): string {
+  return `${path}${QUERY}`;
+}

@@ -1,0 +1,111 @@
+/** Reads a Caddyfile with the files that it imports, and splits its lines into words. */
+import { dirname } from 'node:path';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { IncludeBudget, type ProxyFiles } from '../proxy-files.ts';
+
+export interface CaddyConfig {
+  /** Every import of a file is replaced by the file. */
+  readonly text: string;
+  readonly lines: readonly CaddyLine[];
+  readonly findings: readonly Diagnostic[];
+}
+
+export interface CaddyLine {
+  readonly text: string;
+  readonly place: string;
+}
+
+interface Part {
+  readonly name: string;
+  readonly text: string;
+  /** Where its relative imports begin. */
+  readonly folder: string | undefined;
+}
+
+export function readCaddyfile(files: ProxyFiles): CaddyConfig {
+  const budget = new IncludeBudget(files);
+  const expanded = ({ name, text, folder }: Part, depth: number): CaddyLine[] =>
+    text.split('\n').flatMap((line, i) => {
+      const [, path] = /^\s*import\s+"?([^\s"]+)"?/.exec(line) ?? [];
+      const place = `${name}:${i + 1}`;
+      // A name without a dot or a slash is a snippet of the Caddyfile.
+      if (path === undefined || !/[./*]/.test(path)) return [{ text: line, place }];
+      const imported = budget.read({ path, place, depth, ...(folder && { folder }) });
+      return imported.flatMap((file) =>
+        expanded({ ...file, folder: dirname(file.path) }, depth + 1),
+      );
+    });
+  const lines = expanded({ ...files.main, folder: undefined }, 0);
+  const text = lines.map((line) => line.text).join('\n');
+  return { text, lines, findings: budget.findings };
+}
+
+export interface CaddyWords {
+  readonly words: readonly string[];
+  readonly place: string;
+}
+
+/** Lines without words are left out. Lines that a backslash, quotes or a heredoc continue are one. */
+export function caddyWords(lines: readonly CaddyLine[]): CaddyWords[] {
+  const found: CaddyWords[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const { place } = lines[at] as CaddyLine;
+    const { words, next } = wordsFrom(lines, at);
+    if (words.length > 0) found.push({ words, place });
+    at = next;
+  }
+  return found;
+}
+
+const HEREDOC = /^<<([\w-]+)$/;
+/** A quoted text, or a word. Only in quotes does `\"` stand for a quote. */
+const WORD = /\s*(?:"((?:\\"|[^"])*)("?)|`([^`]*)(`?)|(#.*)|((?:\\.|\S)+))/sy;
+
+function wordsFrom(
+  lines: readonly CaddyLine[],
+  start: number,
+): { readonly words: readonly string[]; readonly next: number } {
+  const words: string[] = [];
+  let next = start + 1;
+  let text = textOf(lines, start);
+  /** Adds the following line. False at the end of the file. */
+  const goesOn = (joint: string) => {
+    if (next >= lines.length) return false;
+    text += joint + textOf(lines, next++);
+    return true;
+  };
+  for (WORD.lastIndex = 0; ; ) {
+    const from = WORD.lastIndex;
+    const [, quoted, quote, raw, tick, comment, plain] = WORD.exec(text) ?? [];
+    if (quote === '' || tick === '') {
+      if (goesOn('\n')) {
+        WORD.lastIndex = from;
+        continue;
+      }
+    }
+    if (plain === '\\' && WORD.lastIndex === text.trimEnd().length) {
+      text = text.slice(0, from);
+      if (!goesOn(' ')) return { words, next };
+      WORD.lastIndex = from;
+      continue;
+    }
+    const word = quoted?.replaceAll('\\"', '"') ?? raw ?? plain;
+    if (word === undefined || comment !== undefined) return { words, next };
+    const marker = HEREDOC.exec(plain ?? '')?.[1];
+    if (marker === undefined) words.push(word);
+    else {
+      next = endOfHeredoc(lines, next, marker);
+      return { words: [...words, ''], next };
+    }
+  }
+}
+
+function textOf(lines: readonly CaddyLine[], at: number): string {
+  return lines[at]?.text.replace(/\r$/, '') ?? '';
+}
+
+/** The line after the marker. */
+function endOfHeredoc(lines: readonly CaddyLine[], from: number, marker: string): number {
+  const end = lines.findIndex(({ text }, i) => i >= from && text.trim().startsWith(marker));
+  return end === -1 ? lines.length : end + 1;
+}

@@ -1,0 +1,85 @@
+/** Which paths a route of Envoy takes, and what it changes about a filter: `typed_per_filter_config`. */
+import { matchesExpression } from '../expression.ts';
+import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
+import type { Filter, VirtualHost } from './config.ts';
+
+/** Conditions of a route on the path. With others, the route may not take a request. */
+const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex', 'case_sensitive'];
+
+export function isCertain(match: unknown): boolean {
+  return isMap(match) && Object.keys(match).every((key) => PATH_KEYS.includes(key));
+}
+
+export function isExactPath(match: unknown): boolean {
+  return textAt(match, 'path') !== undefined;
+}
+
+/** The route takes some paths only, and each request for them. */
+export function isNarrow(match: unknown): boolean {
+  return isCertain(match) && (isExactPath(match) || mayMatch(match, '/') === false);
+}
+
+export function routeName(match: unknown): string {
+  return `the route for ${pathOf(match) ?? 'this expression'}`;
+}
+
+/** The path that it takes, or the beginning of its paths. */
+export function pathOf(match: unknown): string | undefined {
+  return textAt(match, 'prefix') ?? textAt(match, 'path') ?? textAt(match, 'path_separated_prefix');
+}
+
+/** True also for other conditions. Undefined if the expression may match. */
+export function mayMatch(match: unknown, path: string): boolean | undefined {
+  const ignoresCase = at(match, 'case_sensitive') === false;
+  const plain = (text: string | undefined) => (ignoresCase ? text?.toLowerCase() : text);
+  const subject = plain(path) ?? '';
+  const [prefix, exact] = [plain(textAt(match, 'prefix')), plain(textAt(match, 'path'))];
+  if (prefix !== undefined) return subject.startsWith(prefix);
+  if (exact !== undefined) return subject === exact;
+  const folder = plain(textAt(match, 'path_separated_prefix'));
+  if (folder !== undefined) return subject === folder || subject.startsWith(`${folder}/`);
+  const expression = textAt(match, 'safe_regex', 'regex');
+  if (expression === undefined) return true;
+  return matchesExpression(`^${expression}$`, { path, ignoresCase });
+}
+
+export interface Setting {
+  readonly filter: string;
+  readonly isOff: boolean;
+  readonly policy: string | undefined;
+  /** The check names the header with the request's id. */
+  readonly hasRequestId: boolean;
+  readonly hasService: boolean;
+  readonly isExtAuthz: boolean;
+}
+
+export function settingsOf(level: YamlMap): Setting[] {
+  const all = at(level, 'typed_per_filter_config');
+  return Object.entries(isMap(all) ? all : {}).map(([filter, outer]) => {
+    const inner = at(outer, 'config') ?? outer;
+    const check = at(inner, 'check_settings');
+    return {
+      filter,
+      isOff: at(outer, 'disabled') === true || at(inner, 'disabled') === true,
+      hasRequestId: at(check, 'context_extensions', 'request_id') !== undefined,
+      policy: textAt(check, 'context_extensions', 'policy'),
+      hasService:
+        at(check, 'http_service') !== undefined || at(check, 'grpc_service') !== undefined,
+      isExtAuthz: textAt(inner, '@type')?.endsWith('.ExtAuthzPerRoute') ?? false,
+    };
+  });
+}
+
+/** Whether requests pass without this check. The most specific setting decides; `levels` begins with it. */
+export function isSwitchedOff(filter: Filter, levels: readonly YamlMap[]): boolean {
+  for (const level of levels) {
+    const own = settingsOf(level).find((setting) => setting.filter === filter.name);
+    if (own !== undefined) return own.isOff;
+  }
+  return at(filter.map, 'disabled') === true;
+}
+
+/** The settings that a route has for this filter, the most specific first. */
+export function levelsOf(route: YamlMap, { map, owner }: VirtualHost): YamlMap[] {
+  return [route, map, owner];
+}

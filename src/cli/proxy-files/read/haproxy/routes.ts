@@ -1,0 +1,113 @@
+/** Where HAProxy passes requests on, and which of them the condition of the check leaves out. */
+import { addressOf } from '../addresses.ts';
+import type { Route } from '../routes.ts';
+import type { Site } from '../unchecked-paths.ts';
+import { conditionAt, holds } from './conditions.ts';
+import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
+
+export function haproxyRoutes(sections: readonly Section[]): Route[] {
+  return passagesOf(sections).map(({ from, to, line }) => ({
+    what: `the ${from.kind} ${from.name}`,
+    place: (line ?? from).place,
+    servers: serversOf(to.lines),
+    isChecked: asks(from) || asks(to),
+  }));
+}
+
+export interface Passage {
+  readonly from: Section;
+  readonly to: Section;
+  /** Undefined: the section has the servers itself. */
+  readonly line: Line | undefined;
+}
+
+/** From each frontend that passes requests on to each of its backends. */
+export function passagesOf(sections: readonly Section[]): Passage[] {
+  return sections.flatMap((from) => {
+    if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];
+    const lines = linesWithin(from);
+    const usual = lines.findLast(({ words }) => words[0] === 'default_backend');
+    const targets = [
+      ...lines.filter(({ words }) => words[0] === 'use_backend'),
+      ...(usual === undefined ? [] : [usual]),
+    ];
+    const passages: Passage[] = targets.flatMap((line) =>
+      backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
+    );
+    return from.kind === 'listen' ? [...passages, { from, to: from, line: undefined }] : passages;
+  });
+}
+
+/** `app_%[req.hdr(host)]` may be each backend that begins so. A name without a known part may be any, and is left out. */
+function backendsNamed(name: string, sections: readonly Section[]): Section[] {
+  const [head = '', ...rest] = name.split(/%\[.*\]/);
+  if (rest.length > 0 && head === '') return [];
+  return sections.filter(
+    (each) =>
+      (each.kind === 'backend' || each.kind === 'listen') &&
+      (rest.length === 0 ? each.name === name : each.name.startsWith(head)),
+  );
+}
+
+export function asks(section: Section): boolean {
+  return linesWithin(section).some(isCheck);
+}
+
+/** It redirects or refuses every request, as the usual frontend for HTTP without TLS does. */
+function answersItself(section: Section): boolean {
+  const hasTls = section.lines.some(({ words }) => words[0] === 'bind' && words.includes('ssl'));
+  return linesWithin(section).some(
+    ({ words }) =>
+      (words[0] === 'redirect' ||
+        (words[0] === 'http-request' && /^(redirect|deny|return|reject)$/.test(words[1] ?? ''))) &&
+      isAlways(words, hasTls),
+  );
+}
+
+function isAlways(words: readonly string[], hasTls: boolean): boolean {
+  const at = conditionAt(words);
+  if (at === -1) return true;
+  const condition = words.slice(at).join(' ');
+  return !hasTls && /^(if !\{ ssl_fc \}|unless \{ ssl_fc \})$/.test(condition);
+}
+
+export function serversOf(lines: readonly Line[]): string[] {
+  return lines.flatMap(({ words: [first, , second, third] }) => {
+    if (first === 'server' && second !== undefined) return [serverAt(second)];
+    return first === 'server-template' && third !== undefined ? [serverAt(third)] : [];
+  });
+}
+
+function serverAt(written: string): string {
+  return addressOf(written.replace(/^ipv[46]@/, ''));
+}
+
+export function haproxySites(sections: readonly Section[]): Site[] {
+  return sections.filter(({ lines }) => lines.some(isCheck)).map(siteOf);
+}
+
+function siteOf(section: Section): Site {
+  const checks = section.lines.filter(isCheck);
+  const [first] = checks;
+  // HAProxy reads no further `http-request` line of the section.
+  const allows = section.lines.filter(
+    ({ words: [rule, action], number }) =>
+      rule === 'http-request' && action === 'allow' && number < (first?.number ?? 0),
+  );
+  return {
+    hosts: undefined,
+    paths: section.lines.flatMap(({ words }) => words.filter((word) => /^\/[\w./-]*$/.test(word))),
+    choose(path) {
+      const allowing = allows.find((line) => holds(line, section, path) !== false);
+      const asked = checks.map((check) => holds(check, section, path));
+      if (first === undefined || asked.includes(undefined)) return undefined;
+      if (allowing === undefined) {
+        const what = 'the condition of the check';
+        return { what, place: first.place, isUnchecked: !asked.includes(true) };
+      }
+      if (holds(allowing, section, path) === undefined) return undefined;
+      const what = 'http-request allow above the check';
+      return { what, place: allowing.place, isUnchecked: true };
+    },
+  };
+}

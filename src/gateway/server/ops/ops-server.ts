@@ -1,0 +1,73 @@
+/** The server for operators and their tools: health, metrics, the ops API and its page. It never shares a port with proxies. */
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Operate } from '../../operations/operations.ts';
+import { Connections } from '../connections.ts';
+import { createHttpServer } from '../http-server.ts';
+import { compileAdminAccess, compilePageAccess } from './admin-access.ts';
+import { addOpsApi } from './ops-api.ts';
+import { answerErrors, OPS_ERRORS } from './ops-errors.ts';
+import { addHealthRoutes, type HealthOptions } from './ops-health.ts';
+import { addOpsPage } from './ops-page.ts';
+
+export interface OpsServerOptions extends HealthOptions {
+  readonly operate: Operate;
+  /** The folder of the page `/ui`; undefined: there is none. */
+  readonly pageFolder: string | undefined;
+  /** Called for each call of the ops API that is not allowed. */
+  readonly onRefused: () => void;
+  readonly onFault: (error: unknown) => void;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
+}
+
+/** Bytes. A field may have as many characters as its schema says, each of them escaped. */
+const BODY_LIMIT = 256 * 1024;
+
+/** Enough for probes, Prometheus and the browsers of forty operators. A browser opens up to six. */
+const MAX_CONNECTIONS = 256;
+
+export function createOpsServer(options: OpsServerOptions): FastifyInstance {
+  const { adminToken, pageFolder: folder } = options;
+  const server = createHttpServer(
+    {
+      ...OPS_ERRORS,
+      http: { requireHostHeader: false },
+      forceCloseConnections: true,
+      bodyLimit: BODY_LIMIT,
+    },
+    options.onConnectionFault,
+  );
+  // Probes get through however many connections are silent or read slowly.
+  const connections = new Connections({ max: MAX_CONNECTIONS });
+  server.server.on('connection', (connection) => connections.addInPlaceOfLeastRecent(connection));
+  server.server.on('request', ({ socket }) => connections.use(socket));
+  answerErrors(server, options.onFault);
+  // A hundred scrapes at once are rendered once.
+  const metrics = oncePerTurn(options.metrics);
+  server.register(async (scope) => addHealthRoutes(scope, { ...options, metrics }));
+  server.register(async (scope) => {
+    const { operate, onRefused } = options;
+    addOpsApi(scope, { operate, access: compileAdminAccess(adminToken), onRefused });
+  });
+  if (folder !== undefined) {
+    server.register(async (scope) =>
+      addOpsPage(scope, { folder, mayLoad: compilePageAccess(adminToken) }),
+    );
+  }
+  return server;
+}
+
+/** Shares one result between all callers of one turn of the event loop. It is made at the end of the turn. */
+function oncePerTurn<T>(make: () => Promise<T>): () => Promise<T> {
+  let next: Promise<T> | undefined;
+  const atEndOfTurn = async () => {
+    await endOfTurn();
+    next = undefined;
+    return make();
+  };
+  return () => {
+    next ??= atEndOfTurn();
+    return next;
+  };
+}

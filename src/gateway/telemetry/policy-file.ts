@@ -1,0 +1,112 @@
+/** The policy file: which one is in force, and whether reloading it worked. */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { TelemetryContext } from './context.ts';
+import { type LogLines, MOST_LISTED } from './log/log-line.ts';
+
+const runbook = 'HeadgatePolicyFileRefused';
+
+export const POLICY_FILE_LINES = {
+  policies_loaded: {
+    level: 'info',
+    message: 'the policy file was reloaded',
+    fields: { policies: 'the number of policies, `default` included' },
+    meaning: 'The new policies apply.',
+    runbook,
+  },
+  policies_removed: {
+    level: 'warn',
+    message: 'policies were removed: they no longer limit anything',
+    fields: {
+      policies: `a list of the names of the first ${MOST_LISTED}`,
+      more: 'how many more there are',
+    },
+    meaning:
+      'The reloaded policy file does not have them. If that was a mistake, restore the file. Replace policy files by renaming, so that headgate never reads half of one.',
+    runbook,
+  },
+  policies_refused: {
+    level: 'error',
+    message: 'the policy file has mistakes: the previous policies stay in force',
+    fields: {
+      mistakes: `a list of the first ${MOST_LISTED}, each as \`file:line:column: path: what is wrong\``,
+      more: 'how many more there are',
+    },
+    meaning: 'Correct them; `headgate check` lists them all.',
+    runbook,
+  },
+  policy_note: {
+    level: 'warn',
+    fields: {},
+    meaning:
+      'Something to know about a valid policy file, at the start and after each reload; `headgate check` prints it as well.',
+  },
+} as const satisfies LogLines;
+
+/** `onOtherFile` is called when another policy file may be in force. */
+export function createPolicyFileEvents(
+  { linesOf, registers, now }: TelemetryContext,
+  onOtherFile: () => void,
+) {
+  const write = linesOf(POLICY_FILE_LINES);
+  const metrics = createMetrics(registers);
+  // A supervisor reads the file once, and reloads nothing.
+  metrics.lastReload.set(1);
+  return {
+    /** The policies with this digest of their files apply from now on. */
+    inForce(sha256: string): void {
+      metrics.lastReload.set(1);
+      metrics.inForce.reset();
+      metrics.inForce.set({ sha256 }, 1);
+      metrics.loadedAt.set(Math.floor(now() / 1000));
+      onOtherFile();
+    },
+    /** A reload put so many policies in force. */
+    loaded(count: number): void {
+      metrics.reloads.inc({ result: 'ok' });
+      write('policies_loaded', { policies: count });
+    },
+    /** The reloaded file does not have these policies any more. */
+    removed(names: readonly string[]): void {
+      const policies = names.slice(0, MOST_LISTED);
+      write('policies_removed', { policies, more: names.length - policies.length });
+    },
+    /** Each mistake is written as `file:line:column: path: what is wrong`. */
+    refused(all: readonly string[]): void {
+      metrics.reloads.inc({ result: 'error' });
+      metrics.lastReload.set(0);
+      const mistakes = all.slice(0, MOST_LISTED);
+      write('policies_refused', { mistakes, more: all.length - mistakes.length });
+    },
+    note: (text: string): void => write('policy_note', {}, text),
+  };
+}
+
+function createMetrics(registers: Registry[]) {
+  return {
+    inForce: new Gauge({
+      name: 'headgate_config_info',
+      help: '1, with the start of the SHA-256 of the policy file in force and the files that it refers to.',
+      labelNames: ['sha256'],
+      aggregator: 'max',
+      registers,
+    }),
+    lastReload: new Gauge({
+      name: 'headgate_config_last_reload_successful',
+      help: '0 while the policy file has mistakes and the previous policies stay in force, else 1.',
+      aggregator: 'min',
+      registers,
+    }),
+    loadedAt: new Gauge({
+      name: 'headgate_config_last_success_timestamp_seconds',
+      help: 'When the policy file in force was read, seconds since the epoch.',
+      aggregator: 'max',
+      registers,
+    }),
+    reloads: new Counter({
+      name: 'headgate_policy_reloads_total',
+      help: 'Reloads of the policy file, or of a file that it refers to, by result. Each worker counts its own.',
+      labelNames: ['result'],
+      registers,
+    }),
+  };
+}

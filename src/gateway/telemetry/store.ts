@@ -1,0 +1,185 @@
+/** The store: round trips, failures, what is in it. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { PoliciesByFailureMode } from '../core/counting/failure-modes.ts';
+import type { StoreErrorReason } from '../core/counting/store.ts';
+import { causeText } from './cause-text.ts';
+import { FAST_BUCKETS, type TelemetryContext } from './context.ts';
+import { CAUSE, type LogLines, ONE_A_MINUTE } from './log/log-line.ts';
+
+const runbook = 'HeadgateStoreDegraded';
+
+export const STORE_LINES = {
+  store_failed: {
+    level: 'error',
+    message: 'the store failed: policies follow their on_store_failure',
+    fields: {
+      reason:
+        'what went wrong, in one word, see [failure modes](failure-modes.md#what-headgate-reports)',
+      cause: CAUSE,
+    },
+    runbook,
+    atMost: 'one a minute for each `reason`, and one when it begins',
+  },
+  started_uncounted: {
+    level: 'error',
+    message:
+      'the gateway started, but Redis does not count yet: until it does, policies follow their on_store_failure',
+    fields: {
+      allow: 'a list of the policies whose requests pass uncounted',
+      local: 'a list of the policies that each gateway counts by itself',
+      deny: 'a list of the policies whose requests are denied',
+    },
+    meaning:
+      'Redis is down, hangs, takes longer than half a second, or refuses to count: `headgate check --redis` says which. `store_recovered` follows when it counts. Each worker logs this.',
+    runbook,
+  },
+  store_recovered: {
+    level: 'info',
+    message: 'the store answers: requests are counted again',
+    fields: {},
+    meaning:
+      'Ends `started_uncounted`, `store_failed` and `store_connection_failed`. Logged when no round trip has failed for 5 seconds. Once a minute, a new connection that counts is enough.',
+    runbook,
+  },
+  store_evicted_keys: {
+    level: 'warn',
+    message:
+      'Redis evicted keys: clients whose counters were among them have new limits; give it more memory, and set maxmemory-policy noeviction',
+    fields: { keys: 'how many keys it evicted within 10 seconds, also those of other programs' },
+    runbook: 'HeadgateStoreMemory',
+    atMost: ONE_A_MINUTE,
+  },
+  store_nearly_full: {
+    level: 'warn',
+    message: 'the memory of Redis is nearly full: give it more',
+    fields: {
+      used_percent: 'how much of its `maxmemory` the fullest server uses',
+      when_full:
+        '`evicts`: it will drop counters, so clients get new limits; `refuses`: policies will follow their `on_store_failure`',
+    },
+    runbook: 'HeadgateStoreMemory',
+    atMost: ONE_A_MINUTE,
+  },
+  store_connection_failed: {
+    level: 'warn',
+    message: 'cannot connect to Redis, trying again',
+    fields: { cause: CAUSE },
+    meaning:
+      'No server listens there, or Redis refused the handshake: `headgate check --redis` says which.',
+    runbook,
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;
+
+interface StoreFailure {
+  readonly reason: StoreErrorReason;
+  readonly cause: unknown;
+  /** The store was healthy before. */
+  readonly isNew: boolean;
+}
+
+export function createStoreEvents({ linesOf, registers, isFirst }: TelemetryContext) {
+  const write = linesOf(STORE_LINES);
+  const metrics = createMetrics(registers);
+  return {
+    /** A round trip succeeded, for so many requests. Milliseconds. */
+    answered(durationMs: number, requests: number): void {
+      metrics.duration.observe(durationMs / 1000);
+      metrics.batchSize.observe(requests);
+    },
+    failed({ reason, cause, isNew }: StoreFailure): void {
+      metrics.errors.inc({ reason });
+      if (isFirst(`store ${reason}`) || isNew)
+        write('store_failed', { reason, cause: causeText(cause) });
+    },
+    /** The store was too slow, and is not used until it answers again. */
+    givenUp: (): void => metrics.givenUp.inc(),
+    connectionFailed(error: Error): void {
+      if (isFirst('connection')) write('store_connection_failed', { cause: causeText(error) });
+    },
+    /** The gateway started, and the store does not count yet. */
+    startedUncounted: (policies: PoliciesByFailureMode): void =>
+      write('started_uncounted', policies),
+    /** The store failed, and counts as degraded from now on. */
+    degraded: (): void => metrics.degraded.set(1),
+    /** The store has not failed for a while. */
+    recovered(): void {
+      metrics.degraded.set(0);
+      write('store_recovered', {});
+    },
+    /** The SHA-1 of the script that counts. */
+    scriptInUse: (sha: string): void => metrics.script.set({ sha }, 1),
+    /** About how many windows have a count. */
+    windowsCounted: (active: number): void => metrics.activeWindows.set(active),
+    /** The memory of the fullest server, as a share of what it may use. */
+    memoryUsed: (share: number): void => metrics.memoryUsed.set(share),
+    /** Servers evicted so many keys. */
+    keysEvicted(count: number): void {
+      metrics.evicted.inc(count);
+      if (isFirst('evicted')) write('store_evicted_keys', { keys: count });
+    },
+    memoryNearlyFull(share: number, mayEvict: boolean): void {
+      if (!isFirst('nearly full')) return;
+      const when_full = mayEvict ? 'evicts' : 'refuses';
+      write('store_nearly_full', { used_percent: Math.round(100 * share), when_full });
+    },
+  };
+}
+
+function createMetrics(registers: Registry[]) {
+  return {
+    duration: new Histogram({
+      name: 'headgate_store_duration_seconds',
+      help: 'Duration of round trips to the store.',
+      buckets: FAST_BUCKETS,
+      registers,
+    }),
+    batchSize: new Histogram({
+      name: 'headgate_store_batch_requests',
+      help: 'Requests that shared one round trip.',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    }),
+    errors: new Counter({
+      name: 'headgate_store_errors_total',
+      help: 'Round trips that failed, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    givenUp: new Counter({
+      name: 'headgate_store_given_up_total',
+      help: 'How often headgate stopped using the store, because it was too slow, until it answered again.',
+      registers,
+    }),
+    degraded: new Gauge({
+      name: 'headgate_degraded',
+      help: '1 while round trips to the store fail, and until none has failed for 5 seconds. Once a minute, a new connection that counts ends it at once.',
+      aggregator: 'max',
+      registers,
+    }),
+    evicted: new Counter({
+      name: 'headgate_store_evicted_keys_total',
+      help: 'Keys that Redis evicted while this gateway watched, also those of other programs. Every gateway counts the same keys.',
+      registers,
+    }),
+    memoryUsed: new Gauge({
+      name: 'headgate_store_memory_used_ratio',
+      help: 'Memory that the fullest Redis uses, as a share of its maxmemory. 0 without a maxmemory, and in memory.',
+      aggregator: 'max',
+      registers,
+    }),
+    script: new Gauge({
+      name: 'headgate_script_info',
+      help: '1, with the SHA-1 of the script that counts in Redis.',
+      labelNames: ['sha'],
+      aggregator: 'max',
+      registers,
+    }),
+    activeWindows: new Gauge({
+      name: 'headgate_active_windows',
+      help: 'Windows with a count now. In Redis an estimate from a sample of the keys, every 10 seconds.',
+      aggregator: 'max',
+      registers,
+    }),
+  };
+}
