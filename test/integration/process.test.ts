@@ -10,7 +10,7 @@ import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { statusOverSocket } from './support/unix-socket.ts';
+import { statusOverSocket } from '../support/unix-socket.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-process-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,8 @@
 /** A gateway that stops answers the connections that it has not accepted yet. */
 import { expect, test } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
+import { connectBeforeSignal, fatesOf, openConnections } from '../support/new-connections.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
-import { connectBeforeSignal, fatesOf, openConnections } from './support/new-connections.ts';
 
 async function expectStopWithoutLoss(gateway: GatewayProcess, signal: NodeJS.Signals) {
   const waiting = await connectBeforeSignal(gateway.port, gateway, signal);

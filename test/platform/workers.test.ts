@@ -12,12 +12,12 @@ import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { seriesIn } from '../support/metrics.ts';
+import { connectBeforeSignal, fatesOf, openConnections } from '../support/new-connections.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
+import { statusOverSocket } from '../support/unix-socket.ts';
 import { workersOf } from '../support/workers.ts';
-import { connectBeforeSignal, fatesOf, openConnections } from './support/new-connections.ts';
-import { statusOverSocket } from './support/unix-socket.ts';
 
 const WORKERS = 2;
 /** Each step, on a busy machine. */

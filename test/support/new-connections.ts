@@ -1,6 +1,6 @@
 /** One request on each new connection, and how every connection ended. */
 import { connect } from 'node:net';
-import type { RunningProcess } from '../../support/process.ts';
+import type { RunningProcess } from './process.ts';
 
 export type Fate = 'answered' | 'refused' | 'cut off';
 
