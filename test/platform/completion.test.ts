@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { runCommand } from '../support/command.ts';
-import { openTerminal } from '../support/tmux.ts';
+import { openTerminal } from './support/tmux.ts';
 
 const run = promisify(execFile);
 const { tmux, zsh, fish } = inject('programs');

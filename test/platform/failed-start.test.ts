@@ -10,7 +10,7 @@ import { freePort } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { workersOf } from '../support/workers.ts';
+import { workersOf } from './support/workers.ts';
 
 /** Each step, on a busy machine. */
 const WITHIN_MS = 60_000;

@@ -14,7 +14,7 @@ import { outcome } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
-import { workersOf } from '../support/workers.ts';
+import { workersOf } from './support/workers.ts';
 
 const { h2spec: program } = inject('programs');
 const TESTS = 146;

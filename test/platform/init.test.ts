@@ -25,9 +25,9 @@ import {
 } from '../support/sealed-network.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { NODE } from '../support/tested-command.ts';
-import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 import { startTraefikOrReplay } from '../support/traefik.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { openTerminal, type TestTerminal } from './support/tmux.ts';
 
 /** The command of this clone, as init prints it in another folder. */
 const HEADGATE = fileURLToPath(new URL('../../bin/headgate.cjs', import.meta.url));

@@ -23,7 +23,7 @@ import { freePort } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { openTerminal } from '../support/tmux.ts';
+import { openTerminal } from './support/tmux.ts';
 
 /** Each step, on a busy machine. */
 const WITHIN_MS = 60_000;

@@ -8,7 +8,7 @@ import { newAddress, policyFile, startOperated, visit } from '../support/operati
 import { userEnvironment } from '../support/package.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { openTerminal, type TestTerminal } from '../support/tmux.ts';
+import { openTerminal, type TestTerminal } from './support/tmux.ts';
 
 const { tmux } = inject('programs');
 const KEYS = /^Tab table {2}Enter why .* q quit$/;

@@ -17,7 +17,7 @@ import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 import { statusOverSocket } from '../support/unix-socket.ts';
-import { workersOf } from '../support/workers.ts';
+import { workersOf } from './support/workers.ts';
 
 const WORKERS = 2;
 /** Each step, on a busy machine. */

@@ -1,7 +1,7 @@
 /** A real terminal with a shell in it, as tmux has them. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { eventually } from './eventually.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const run = promisify(execFile);
 
