@@ -1,6 +1,5 @@
 /** How the tests start each proxy of the table in src/gateway/dialects, with the files of deploy/. */
 import { startApisix } from './apisix.ts';
-import { startHaproxy } from './haproxy.ts';
 import { startIngressNginx } from './ingress-nginx.ts';
 import type { ProgramName, Programs } from './programs.ts';
 import {
@@ -9,6 +8,7 @@ import {
   startCaddy,
   startEnvoy,
   startEnvoyGrpc,
+  startHaproxy,
   startNginx,
 } from './proxies.ts';
 import { startTraefikOrReplay } from './traefik.ts';

@@ -1,8 +1,8 @@
 /** A Redis server of this machine with a folder of its own, which can be killed or frozen and started again there. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { waitUntil } from './eventually.ts';
 import { freePort } from './ports.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -62,11 +62,8 @@ export function lookAt({ url }: RedisNode): Redis {
   return client.on('error', () => {});
 }
 
-/** Asks until it is so; what cannot be asked yet is not so. Resolves to when it was so, by performance.now(). */
-export async function until(what: string, ask: () => Promise<boolean>, withinMs = 30_000) {
-  for (const endMs = performance.now() + withinMs; performance.now() < endMs; ) {
-    if (await ask().catch(() => false)) return performance.now();
-    await sleep(10);
-  }
-  throw new Error(`still not so after ${withinMs} ms: ${what}`);
+/** Waits for what a server must say first. Resolves to when it was so, by performance.now(). */
+export async function until(what: string, ask: () => Promise<boolean>): Promise<number> {
+  await waitUntil(what, () => ask().catch(() => false));
+  return performance.now();
 }

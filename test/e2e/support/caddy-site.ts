@@ -3,7 +3,13 @@ import { mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../support/ports.ts';
-import { patient, type RunningProgram, runProxy } from '../../support/proxies.ts';
+import {
+  caddyArguments,
+  caddyEnvironment,
+  patient,
+  type RunningProgram,
+  runProxy,
+} from '../../support/proxies.ts';
 import { proxyConfigOf } from '../../support/proxy-config.ts';
 
 export type CaddyProgram = 'caddy' | 'caddy-newest';
@@ -67,8 +73,6 @@ export async function writeCaddySite(site: CaddySite): Promise<WrittenCaddySite>
 export async function startCaddySite(site: CaddySite): Promise<RunningProgram & WrittenCaddySite> {
   const written = await writeCaddySite(site);
   const { folder, file, port } = written;
-  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-  const args = ['run', '--config', file, '--adapter', 'caddyfile'];
-  const env = { ...process.env, ...home };
-  return { ...(await runProxy(site.program, args, port, folder, env)), ...written };
+  const env = caddyEnvironment(folder);
+  return { ...(await runProxy(site.program, caddyArguments(file), port, folder, env)), ...written };
 }

@@ -2,13 +2,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { partsFor } from '../../../src/cli/proxy-files/print/regions.ts';
 import { freePort } from '../../support/ports.ts';
-import { patient, type RunningProxy, runProxy } from '../../support/proxies.ts';
+import { patient, type RunningProxy, runProxy, withHaproxyAction } from '../../support/proxies.ts';
 import { proxyConfigOf } from '../../support/proxy-config.ts';
-
-const ACTION = fileURLToPath(new URL('../../../deploy/haproxy/headgate.lua', import.meta.url));
 
 /** Whatever a backend of headgate inherited from these lines would disturb it. */
 const SITE = `global
@@ -124,8 +121,7 @@ async function guarded(site: string, { headgate = 0, policies = '' }: SitePorts)
     gateway: { host: '127.0.0.1', port: headgate },
     ownPort: await freePort(),
   });
-  const part = (place: string) =>
-    patient(partsFor(place, text)).replace('per-thread headgate.lua', `per-thread "${ACTION}"`);
+  const part = (place: string) => withHaproxyAction(patient(partsFor(place, text)));
   return `${site
     .replace(/^global\n/, (line) => `${line}${part('global')}`)
     .replace(/^ {2}bind .*\n/m, (line) => `${line}${part('frontend')}`)}${part('end')}`;
