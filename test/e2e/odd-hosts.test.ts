@@ -1,7 +1,6 @@
 /** A policy for a host applies to every spelling of that host that an application behind the proxy could accept. */
 import { describe, expect, inject, test } from 'vitest';
-import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { answerTo } from '../support/raw-http.ts';
 import { startProxiedApplication } from './support/proxied-application.ts';
 

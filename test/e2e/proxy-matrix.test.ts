@@ -2,8 +2,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { type Row, tableOf, writeTable } from '../support/document-tables.ts';
 import { versionOf } from '../support/program-version.ts';
-import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { tryProxy } from './support/proxy-trial.ts';
 
 const FILE = 'proxies.md';

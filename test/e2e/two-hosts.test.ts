@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
 import { temporaryFile } from '../support/temporary.ts';
 import { type ByteApplication, startByteApplication } from './support/byte-application.ts';

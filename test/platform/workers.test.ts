@@ -16,7 +16,6 @@ import { connectBeforeSignal, fatesOf, openConnections } from '../support/new-co
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { statusOverSocket } from '../support/unix-socket.ts';
 import { workersOf } from './support/workers.ts';
 
 const WORKERS = 2;
@@ -282,8 +281,11 @@ describe.skipIf(!redisIsHere)('a gateway with two workers on a unix socket', () 
     await running.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
   });
 
-  const check = () =>
-    statusOverSocket(socket, '/envoy/a', { headers: { 'x-headgate-client-ip': '192.0.2.9' } });
+  const check = async () => {
+    const headers = { 'x-headgate-client-ip': '192.0.2.9' };
+    const options = { socketPath: socket, agent: newConnections, headers };
+    return (await call('http://localhost', '/envoy/a', options)).status;
+  };
 
   test('answers on the socket', async () => {
     for (let i = 0; i < 4; i++) expect(await check()).toBe(200);

@@ -1,6 +1,6 @@
 /**
  * Apache APISIX, as far as it can be had here: NGINX with the Lua module runs the functions of our file as they are, and
- * a replay of APISIX's plugins (test/support/apisix), which was written from the source of 3.18. To run the plugins
+ * a replay of APISIX's plugins (test/fixtures/apisix), which was written from the source of 3.18. To run the plugins
  * themselves, set APISIX_LUA_PATH to a list of folders for Lua's package path: one with apisix/plugins, and those of
  * lua-resty-http, lua-resty-expr and lua-resty-ipmatcher.
  */
@@ -20,7 +20,7 @@ import {
   secretLine,
 } from './proxies.ts';
 
-const REPLAY = fileURLToPath(new URL('./apisix/', import.meta.url));
+const REPLAY = fileURLToPath(new URL('../fixtures/apisix/', import.meta.url));
 
 interface Routes {
   readonly plugin_configs: readonly { readonly plugins: Readonly<Record<string, unknown>> }[];

@@ -1,7 +1,7 @@
 /** The rows of docs/versions.md: what the tests run, and which tests. */
 import { versionOf } from '../../support/program-version.ts';
 import { isPinned, NODE_VERSIONS, type ProgramName } from '../../support/programs.ts';
-import { PROXY_ROWS } from '../../support/proxy-rows.ts';
+import { PROXY_ROWS } from '../../support/proxy-starts.ts';
 
 interface Tested {
   readonly name: string;
