@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 export const DATA_OF_PING = Buffer.alloc(8, 7);
 export const CANCEL = Buffer.from([0, 0, 0, 8]);
-export const END_HEADERS = 4;
+const END_HEADERS = 4;
 export const ACK = 1;
 export const END_STREAM = 1;
 export const Type = {
@@ -100,7 +100,7 @@ interface CallHeaders {
 }
 
 /** `:authority` as a literal that enters the dynamic table. Shorter than 127 bytes. */
-export function indexedAuthority(authority: string): Buffer {
+function indexedAuthority(authority: string): Buffer {
   return Buffer.concat([Buffer.from([0x41, authority.length]), Buffer.from(authority)]);
 }
 

@@ -53,7 +53,7 @@ interface Shipped {
   readonly env?: (folder: string) => NodeJS.ProcessEnv;
 }
 
-export async function startShipped(
+async function startShipped(
   behind: Behind,
   { program, file, changes, args, env = () => process.env }: Shipped,
 ): Promise<RunningProgram> {

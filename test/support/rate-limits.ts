@@ -14,7 +14,7 @@ const PROTOS = loadSync(
 );
 const REQUEST = messageOf(PROTOS, 'tests.Request');
 const RESPONSE = messageOf(PROTOS, 'tests.Response');
-export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
+const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 
 export interface RateLimitResponse {
   readonly overall_code: string;
@@ -30,7 +30,7 @@ export interface RateLimitResponse {
 }
 
 export const requestBytes = (request: object): Buffer => REQUEST.serialize(request);
-export const readResponse = (bytes: Buffer): RateLimitResponse =>
+const readResponse = (bytes: Buffer): RateLimitResponse =>
   RESPONSE.deserialize(bytes) as RateLimitResponse;
 
 export interface RateLimitClient extends Disposable {

@@ -20,7 +20,7 @@ export interface SampleOptions {
   readonly hasDifference?: boolean;
 }
 
-export const SAMPLE_START_MS = Date.UTC(2026, 0, 5, 6);
+const SAMPLE_START_MS = Date.UTC(2026, 0, 5, 6);
 const MINUTE_MS = 60_000;
 const LIMITS = [5, 100, 1_200];
 

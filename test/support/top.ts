@@ -8,9 +8,9 @@ import { initialState, received, type TopState } from '../../src/cli/top/state.t
 import { RATE_MS, ratesOf, sumOfRates } from '../../src/gateway/operations/overview-rates.ts';
 import { statusOf } from '../../src/gateway/operations/overview-status.ts';
 
-export const NOW = '2026-11-22T11:30:00.000Z';
+const NOW = '2026-11-22T11:30:00.000Z';
 export const NOW_MS = Date.parse(NOW);
-export const STEP_MS = 5_000;
+const STEP_MS = 5_000;
 const STEPS = 180;
 
 /** A series that ends in these counts. */

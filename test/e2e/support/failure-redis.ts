@@ -8,7 +8,7 @@ import { temporaryFile } from '../../support/temporary.ts';
 import { type GatewayPorts, newClient, POLICIES } from './failure-policies.ts';
 import { LIMIT } from './failure-user.ts';
 
-export interface Happening {
+interface Happening {
   begin(): Promise<void>;
   end(): Promise<void>;
 }

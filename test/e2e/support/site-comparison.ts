@@ -9,7 +9,7 @@ export interface ComparedSite {
   readonly application: VariedApplication;
 }
 
-export interface SiteAnswer {
+interface SiteAnswer {
   /** Statuses, with those of interim answers: `100 200`. */
   readonly status: string;
   /** `name: value` in lower-case names, sorted. */

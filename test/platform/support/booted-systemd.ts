@@ -17,7 +17,7 @@ export const canBootSystemd =
   existsSync('/lib/systemd/systemd') &&
   spawnSync('unshare', ['--mount', 'true']).status === 0;
 
-export interface ScriptResult {
+interface ScriptResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -28,7 +28,7 @@ export interface Secret extends KubernetesObject {
   readonly stringData: Readonly<Record<string, string>>;
 }
 
-export interface LabelSelector {
+interface LabelSelector {
   readonly matchLabels: Labels;
 }
 
@@ -91,14 +91,14 @@ export interface PodSpec {
   readonly volumes?: readonly Volume[];
 }
 
-export interface Volume {
+interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name: string };
   readonly secret?: { readonly secretName: string };
   readonly emptyDir?: object;
 }
 
-export interface SecurityContext {
+interface SecurityContext {
   readonly runAsNonRoot?: boolean;
   readonly runAsUser?: number;
   readonly privileged?: boolean;
@@ -134,7 +134,7 @@ export interface Container {
   }[];
 }
 
-export interface EnvironmentVariable {
+interface EnvironmentVariable {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: {

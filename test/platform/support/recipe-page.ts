@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { Gateway } from '../../support/gateway.ts';
 import { MAIN, NODE } from '../../support/tested-command.ts';
 
-export interface Run {
+interface Run {
   /** A block of commands, as written. */
   readonly commands: string;
   /** What the page shows below it. */

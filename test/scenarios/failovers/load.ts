@@ -16,7 +16,7 @@ import { until } from '../../support/redis-node.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 
 const MODES = ['allow', 'deny', 'local'] as const;
-export type FailureMode = (typeof MODES)[number];
+type FailureMode = (typeof MODES)[number];
 
 export interface Client {
   readonly id: string;

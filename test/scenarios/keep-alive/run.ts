@@ -236,7 +236,7 @@ interface Relayed {
   closedBy: 'proxy' | 'gateway' | undefined;
 }
 
-export interface Relay extends Server {
+interface Relay extends Server {
   sums(): RelaySums;
 }
 

@@ -29,7 +29,7 @@ export interface RollingRun {
 }
 
 /** What the clients of one proxy saw. */
-export interface ClientsView {
+interface ClientsView {
   readonly requests: number;
   /** Every answer other than the application's. */
   readonly failed: readonly string[];
