@@ -22,7 +22,7 @@ import {
   visit,
 } from '../support/operations.ts';
 import { answerTo, exchange, statusOf } from '../support/raw-http.ts';
-import { Sentinels } from '../support/sentinels.ts';
+import { Sentinels } from './support/sentinels.ts';
 
 const TOKEN = 'the-token-of-all-operators+1==';
 const WRONG = 'a-token-that-was-guessed';

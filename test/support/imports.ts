@@ -43,14 +43,8 @@ export function importFile(kind: ImportKind, path: string): Imported {
 
 /** What `headgate check` says about a policy file, without its notes. */
 export function problemsOf(policies: string): string[] {
-  const [examined] = [
-    examinePolicies(
-      { policies: 'policies.yaml', cloudflareRanges: CLOUDFLARE },
-      NOW_MS,
-      () => policies,
-    ),
-  ];
-  return (examined?.diagnostics ?? [])
-    .filter(({ severity }) => severity !== 'info')
+  const files = { policies: 'policies.yaml', cloudflareRanges: CLOUDFLARE };
+  return examinePolicies(files, NOW_MS, () => policies)
+    .diagnostics.filter(({ severity }) => severity !== 'info')
     .map(({ severity, rule, message }) => `${severity} ${rule}: ${message}`);
 }

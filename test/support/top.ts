@@ -7,9 +7,9 @@ import { type Key, keysOf } from '../../src/cli/top/terminal.ts';
 import { textOf } from '../../src/cli/top/text.ts';
 import { statusOf } from '../../src/gateway/operations/overview-status.ts';
 
-export const NOW = '2026-11-22T11:30:00.000Z';
+const NOW = '2026-11-22T11:30:00.000Z';
 export const NOW_MS = Date.parse(NOW);
-export const STEP_MS = 5_000;
+const STEP_MS = 5_000;
 const STEPS = 180;
 const RATE_MS = 2 * STEP_MS;
 

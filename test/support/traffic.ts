@@ -8,7 +8,7 @@ import { TrafficLog } from '../../src/cli/evidence/suggest/traffic-log.ts';
 import { policySetFrom } from './policies.ts';
 
 export const LOG_START_MS = Date.UTC(2026, 0, 5);
-export const OPTIONS: SuggestOptions = { holdoutMs: 0, capacity: undefined, precisionMs: 1 };
+const OPTIONS: SuggestOptions = { holdoutMs: 0, capacity: undefined, precisionMs: 1 };
 export const NO_POLICIES = 'version: 1\ndefault: { limits: [1000/1h] }';
 
 export function entryOf(startMs: number, entry: Partial<LogEntry> = {}): LogEntry {

@@ -6,6 +6,7 @@ import { ImportError } from '../../../../src/cli/import/import-source.ts';
 import { IMPORT_KINDS, type ImportKind } from '../../../../src/cli/import/kinds.ts';
 import { IMPORTS, importText, problemsOf } from '../../../support/imports.ts';
 import { Random } from '../../../support/random.ts';
+import { rounds } from '../../../support/short-form.ts';
 
 /** The errors of the policy file; none if the import refuses the text. */
 function errorsAfter(kind: ImportKind, text: string): string[] {
@@ -59,7 +60,7 @@ describe.each(IMPORT_KINDS)('%s', (kind) => {
     const inputs = readdirSync(folder).filter((name) => /\.(conf|yml)$/.test(name));
     const all = inputs.map((name) => readFileSync(join(folder, name), 'utf8'));
     const pick = (end: number) => random.below(Math.max(1, end));
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < rounds(300); round++) {
       let text = all[round % all.length] ?? '';
       for (let change = pick(4); change >= 0; change--) {
         const donor = all[pick(all.length)] ?? '';
