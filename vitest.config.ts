@@ -1,7 +1,10 @@
-/** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` needs Redis to answer within a deadline. */
+/**
+ * Four kinds of tests: `unit` starts nothing, `system` starts Redis and proxies, `platform` runs headgate as packages and
+ * platforms do, and `scenarios` puts gateways under load while Redis must answer within a deadline.
+ */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { RunReporter } from './test/support/run-report.ts';
+import { RunReporter } from './test/run/run-report.ts';
 
 // The tests set what they need. What a shell has set for a gateway is not for theirs.
 for (const name of Object.keys(process.env))
@@ -37,10 +40,17 @@ const LEAST_COVERED = {
 const REAL_PROGRAMS = {
   // Some servers refuse the locale of a user that the machine does not have.
   env: { NODE_COMPILE_CACHE, LC_ALL: 'C.UTF-8' },
-  globalSetup: ['test/support/provision.ts'],
+  globalSetup: ['test/run/provision.ts'],
   // Long enough for a machine that is busy with something else.
   testTimeout: 120_000,
   hookTimeout: 120_000,
+};
+
+const SIDE_BY_SIDE = {
+  // They wait as much as they work.
+  maxWorkers: 4,
+  maxConcurrency: 10,
+  sequence: { groupOrder: 1 },
 };
 
 export default defineConfig({
@@ -69,14 +79,19 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
+          include: ['test/{contract,integration,e2e}/**/*.test.ts'],
+          ...REAL_PROGRAMS,
+          ...SIDE_BY_SIDE,
+        },
+      },
+      {
+        test: {
+          name: 'platform',
+          include: ['test/platform/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
-          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/support/rights.ts'],
-          // They wait as much as they work.
-          maxWorkers: 3,
-          maxConcurrency: 10,
-          sequence: { groupOrder: 1 },
+          ...SIDE_BY_SIDE,
+          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/run/rights.ts'],
         },
       },
       {

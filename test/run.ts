@@ -1,24 +1,32 @@
 /**
- * `npm test`: the unit tests with their coverage, then everything else. A file that failed runs once more, alone;
- * `test/support/second-try.ts` says which files. Then come a line for each flaky file and one closing line.
- * `npm test -- ARGUMENTS` is `vitest run ARGUMENTS`.
+ * `npm test`: the unit tests with their coverage, then the system tests in their short form. `npm run test:all`: all
+ * tests, in their whole form. A file that failed runs once more, alone; `test/run/second-try.ts` says which files.
+ * Then come a line for each flaky file and one closing line. `npm test -- ARGUMENTS` is `vitest run ARGUMENTS`.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { closingLine, type FileResult, REPORT_FILE_VARIABLE } from './support/run-report.ts';
-import { decide, flakyLine, passes, type Run, totalOf } from './support/second-try.ts';
+import { fileURLToPath } from 'node:url';
+import { closingLine, type FileResult, REPORT_FILE_VARIABLE } from './run/run-report.ts';
+import { decide, flakyLine, passes, type Run, totalOf } from './run/second-try.ts';
 
+const PROVISION = fileURLToPath(new URL('run/provision.ts', import.meta.url));
 const UNIT = ['--project', 'unit', '--coverage'];
-const OTHERS = ['--project', 'system', '--project', 'scenarios'];
+const SHORT = ['--project', 'system'];
+const WHOLE = [...SHORT, '--project', 'platform', '--project', 'scenarios'];
 
 const given = process.argv.slice(2);
-if (given.length > 0) process.exitCode = vitest(given).status ?? 1;
-else runAll();
+if (given.length === 0) {
+  process.env.TEST_FORM = 'short';
+  runAll(SHORT);
+} else if (given.length === 1 && given[0] === '--all') runAll(WHOLE);
+else process.exitCode = vitest(given).status ?? 1;
 
-function runAll(): void {
-  const runs = [reported(UNIT), reported(OTHERS)];
+function runAll(others: readonly string[]): void {
+  // What it cannot install, the system tests report.
+  spawn(process.execPath, [PROVISION], { stdio: 'ignore' }).unref();
+  const runs = [reported(UNIT), reported(others)];
   const { files, failures: early } = decide(runs, (file) => readFileSync(file, 'utf8'));
   const flaky = files.filter(passesAlone);
   const failures = [

@@ -1,7 +1,7 @@
 /** envoyproxy/ratelimit, if it is on the PATH: the rate limit service of Envoy's own project, written in Go. */
 import { delimiter, join } from 'node:path';
 import { freePort } from '../../test/support/ports.ts';
-import { isExecutable } from '../../test/support/provision.ts';
+import { isExecutable } from '../../test/support/programs.ts';
 import { RATE_LIMIT_DOMAIN, RATE_LIMIT_KEY } from './grpc-messages.ts';
 import type { Lab, RedisServer, Server } from './lab.ts';
 

@@ -15,7 +15,7 @@ const VERSION_FLAGS = ['-V', '--version'];
 /** The default command. */
 const SERVE = 'serve';
 
-/** In the order of `--help`. A command is loaded only if it runs, because some take longer to load than others to run. */
+/** A command is loaded only if it runs, because some take longer to load than others to run. `--help` lists them in this order. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
   demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),

@@ -16,7 +16,7 @@ import { type HeaderChange, PROXY_ADDRESS, type ProxyFixture } from '../support/
 import { NOON_MS } from '../support/requests.ts';
 
 /** As the proxy sees it. */
-export interface SeenAnswer {
+interface SeenAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

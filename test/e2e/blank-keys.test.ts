@@ -1,17 +1,14 @@
 /** A blocked client cannot hide behind blanks: no application, which may trim, gets its key or its address with them. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { BLANKS, withBlanks } from '../support/blanks.ts';
-import { type ByteApplication, startByteApplication } from '../support/byte-application.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { statusOverHttp2 } from '../support/http2-call.ts';
-import { HTTP_2 } from '../support/http2-proxies.ts';
-import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { type ByteApplication, startByteApplication } from './support/byte-application.ts';
+import { statusOverHttp2 } from './support/http2-call.ts';
+import { HTTP_2 } from './support/http2-proxies.ts';
 
 const programs = inject('programs');
 const KEY = 'the-blocked-key';
@@ -40,10 +37,7 @@ let gateway: Gateway;
 const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-blanks-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, POLICIES);
+  const file = temporaryFile(stack, POLICIES);
   gateway = stack.use(await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }));
 });
 afterAll(() => stack.disposeAsync());

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, inject, test } from 'vitest';
 import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { type CaddyProgram, writeCaddySite } from '../support/caddy-site.ts';
-import { findProgram } from '../support/provision.ts';
+import { findProgram } from '../support/programs.ts';
 import { validFile } from '../support/proxy-config.ts';
+import { type CaddyProgram, writeCaddySite } from './support/caddy-site.ts';
 
 const POLICIES = `
 version: 1
@@ -224,6 +224,8 @@ const OPTIONS = `{
 import headgate.caddy
 `;
 
+import { CADDIES } from '../support/proxies.ts';
+
 const write = (program: CaddyProgram, caddyfile: string) =>
   writeCaddySite({ program, policies: POLICIES, caddyfile, headgate: 8080, application: 3000 });
 
@@ -235,7 +237,7 @@ async function complaintsOn(file: string) {
   return findings.filter(({ severity }) => severity !== 'fine').map(({ message }) => message);
 }
 
-describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
+describe.each(CADDIES)('%s', (program) => {
   test.skipIf(inject('programs')[program] === undefined).each(Object.entries(SITES))(
     'accepts %s',
     async (_, site) => {

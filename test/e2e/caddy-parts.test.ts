@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startCaddySite } from '../support/caddy-site.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
+import { CADDIES } from '../support/proxies.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { startCaddySite } from './support/caddy-site.ts';
 
 const POLICIES = `
 version: 1
@@ -34,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
+describe.each(CADDIES)('%s', (program) => {
   const isHere = inject('programs')[program] !== undefined;
 
   /** Each site has a gateway that has counted nothing. */

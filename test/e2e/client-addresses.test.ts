@@ -12,6 +12,7 @@ import { DEFAULT_ANSWERS } from '../../src/cli/proxy-files/setup/answers.ts';
 import { nextSteps } from '../../src/cli/proxy-files/setup/next-steps.ts';
 import { setupFiles } from '../../src/cli/proxy-files/setup/setup.ts';
 import { userEnvironment } from '../support/package.ts';
+import { isNeeded } from '../support/programs.ts';
 import { patient } from '../support/proxies.ts';
 import {
   AWAIT_GATEWAY,
@@ -80,7 +81,9 @@ async function logins(
 const FIVE_AND_A_DENIAL = ['200', '200', '200', '200', '200', '429'];
 const six = <T>(each: (i: number) => T): T[] => Array.from({ length: 6 }, (_, i) => each(i));
 
-describe.skipIf(!canSeal).each(PROXIES)('$proxy', (each) => {
+const proxies = PROXIES.filter(({ program }) => isNeeded(program));
+
+describe.skipIf(!canSeal).each(proxies)('$proxy', (each) => {
   const isHere = programs[each.program] !== undefined;
 
   test.skipIf(!isHere)(

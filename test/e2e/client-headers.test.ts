@@ -2,25 +2,22 @@
  * Which headers of a client reach an application: no name that the application could take for another one, and nothing
  * that changes the host or the path that headgate checked.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { HOST_AND_PATH_HEADERS } from '../support/host-and-path-headers.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
   type PythonServer,
   type ServedRequest,
   startPythonApplication,
-} from '../support/python-applications.ts';
-import { answerTo, statusOf } from '../support/raw-http.ts';
-import { realTraefik } from '../support/traefik.ts';
+} from './support/python-applications.ts';
 
 /** Every character that RFC 9110 allows in a name, besides letters, digits and the hyphen. */
 const ODD_CHARACTERS = [..."_.~!#$%&'*+^`|"];
@@ -30,6 +27,27 @@ const ODD_NAMES = [
   ...['X_Forwarded_Host', 'X.Original.URL', '_', '.', '_X-Api-Key', 'X-Api-Key_', 'X-Api-Key.'],
   ...['CF_Connecting_IP', 'X_Real_IP', 'X_Forwarded_For', 'Content_Length', 'Transfer_Encoding'],
 ];
+
+/**
+ * Headers from which applications and frameworks take another host, port or path than that of the request. Every file
+ * of deploy/ sets or removes them, or says why it cannot.
+ */
+const HOST_AND_PATH_HEADERS = [
+  'Forwarded',
+  'X-Forwarded-Host',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Uri',
+  'X-Host',
+  'X-HTTP-Host-Override',
+  'X-Original-Host',
+  'X-Original-URI',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Script-Name',
+] as const;
 
 /** Each header twice: as it is usually written, and in lower case. */
 const SPOOFS = HOST_AND_PATH_HEADERS.map((name) => [
@@ -55,10 +73,7 @@ let ports: { readonly headgate: number; readonly grpc: number };
 let gateway: Gateway;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-client-headers-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, '{ version: 1, default: { limits: [100000/1h] } }');
+  const policies = temporaryFile(stack, '{ version: 1, default: { limits: [100000/1h] } }');
   ports = { headgate: await freePort(), grpc: await freePort() };
   gateway = stack.use(
     await startGateway({

@@ -2,10 +2,9 @@
 import { hash } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
-import { startProxiedApplication } from '../support/proxied-application.ts';
-import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
 const BLOCKED = 'the-blocked-key';

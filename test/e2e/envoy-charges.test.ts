@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
-import { type RunningProxy, startEnvoyRateLimit } from '../support/proxies.ts';
+import { ENVOYS, type RunningProxy, startEnvoyRateLimit } from '../support/proxies.ts';
 import { startRateLimitGateway } from '../support/rate-limits.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -39,7 +39,7 @@ async function callUntil(wanted: number, url: string): Promise<number> {
   return denied;
 }
 
-describe.each(['envoy', 'envoy-oldest'] as const)('%s', (program) => {
+describe.each(ENVOYS)('%s', (program) => {
   describe.skipIf(programs[program] === undefined)('goes on letting calls through', () => {
     const started = new AsyncDisposableStack();
     let upstream: Upstream;

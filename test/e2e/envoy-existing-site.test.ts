@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
 import { metric } from '../support/metrics.ts';
-import { startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { ENVOYS, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { answerTo } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -47,7 +47,7 @@ function logins(url: string, path = LOGIN, options: HttpCall = {}): Promise<numb
   return statuses(6, () => call(url, path, { method: 'POST', agent, ...options }));
 }
 
-const CASES = (['envoy', 'envoy-oldest'] as const).flatMap((program) =>
+const CASES = ENVOYS.flatMap((program) =>
   (['envoy', 'envoy-grpc'] as const).map((mode) => ({ program, mode })),
 );
 

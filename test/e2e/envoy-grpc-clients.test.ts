@@ -1,9 +1,8 @@
 /** A client of gRPC behind Envoy: what it sees of a denial, and of a gateway that is down. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   Client,
@@ -18,8 +17,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { ENVOYS, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }
@@ -68,8 +68,7 @@ let policies: string;
 let application: number;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-grpc-clients-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(stack);
   policies = join(folder, 'policies.yaml');
   writeFileSync(policies, POLICIES);
   const server = new Server();
@@ -99,7 +98,7 @@ function order(client: Client): Promise<string | ServiceError> {
   });
 }
 
-const CASES = (['envoy', 'envoy-oldest'] as const).flatMap((program) =>
+const CASES = ENVOYS.flatMap((program) =>
   (['envoy', 'envoy-grpc'] as const).map((mode) => ({ program, mode })),
 );
 

@@ -7,7 +7,7 @@ import { startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { metric } from '../support/metrics.ts';
 import { freePort } from '../support/ports.ts';
-import { type RunningProxy, startEnvoyRateLimit } from '../support/proxies.ts';
+import { ENVOYS, type RunningProxy, startEnvoyRateLimit } from '../support/proxies.ts';
 import { type RateLimitGateway, startRateLimitGateway } from '../support/rate-limits.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -125,7 +125,7 @@ describe.skipIf(programs.envoy === undefined)("Envoy's rate limit filter", () =>
     expect(new Set(counted)).toEqual(new Set(['200,200,200,200,200,429,429,429']));
   });
 
-  test.each(['envoy', 'envoy-oldest'] as const)(
+  test.each(ENVOYS)(
     '%s, whose cluster has no host name, as those of Istio, is answered',
     async (program) => {
       const name = 'outbound|8081||ratelimit.default.svc.cluster.local';
@@ -177,8 +177,8 @@ describe.skipIf(programs.envoy === undefined)("Envoy's rate limit filter", () =>
     },
   );
 
-  test.skipIf(programs['envoy-oldest'] === undefined)('works with the oldest Envoy', async () => {
-    await using proxy = await startEnvoyRateLimit(behind(gateway.grpcPort), 'envoy-oldest');
+  test.each(ENVOYS)('%s counts logins', async (program) => {
+    await using proxy = await startEnvoyRateLimit(behind(gateway.grpcPort), program);
     const agent = newClient();
     expect(await statuses(6, () => call(proxy.url, LOGIN, { agent }))).toEqual([
       200, 200, 200, 200, 200, 429,

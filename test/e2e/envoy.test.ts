@@ -9,15 +9,16 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type CountingRelay, startCountingRelay } from '../support/counting-relay.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
 import { metric } from '../support/metrics.ts';
 import { freePort } from '../support/ports.ts';
-import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { isNeeded } from '../support/programs.ts';
+import { ENVOYS, type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { answerTo } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type CountingRelay, startCountingRelay } from './support/counting-relay.ts';
 
 const LOGIN = '/api/auth/login';
 const MEGABYTE = 1024 * 1024;
@@ -78,121 +79,126 @@ const MODES = [
   { mode: 'HTTP', file: 'envoy.yaml', start: startEnvoy, program: 'envoy' },
 ] as const;
 
-describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) => {
-  const testWith = test.skipIf(!(program in programs));
-  const stack = new AsyncDisposableStack();
-  let gateway: Gateway;
-  /** Between the proxy and the gateway. */
-  let relay: CountingRelay;
-  let upstream: Upstream;
-  let proxy: RunningProxy;
+describe.each(MODES.filter(({ program }) => isNeeded(program)))(
+  '$program in $mode mode',
+  ({ mode, file, start, program }) => {
+    const testWith = test.skipIf(!(program in programs));
+    const stack = new AsyncDisposableStack();
+    let gateway: Gateway;
+    /** Between the proxy and the gateway. */
+    let relay: CountingRelay;
+    let upstream: Upstream;
+    let proxy: RunningProxy;
 
-  beforeAll(async () => {
-    if (!(program in programs)) return;
-    gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
-    upstream = stack.use(await startUpstream());
-    relay = stack.use(await startCountingRelay(mode === 'gRPC' ? gateway.grpcPort : gateway.port));
-    const { port } = relay;
-    const changes = {
-      ...uncommented(file, '#- match: { path: /healthz }'),
-      ...(mode === 'gRPC' && uncommented(file, '#- match: { path: /session }')),
-    };
-    proxy = stack.use(
-      await start({ application: upstream.port, headgate: port, grpc: port, changes }, program),
-    );
-  });
-  afterAll(() => stack.disposeAsync());
-
-  testWith(
-    'allows five logins with the headers of headgate, and denies the sixth with all headers',
-    async () => {
-      const once = login(proxy, newClient());
-      expect(limitHeaders((await once()).rawHeaders)).toEqual([
-        'ratelimit-policy: "login";q=5;w=300, "login:ip:5min";q=50;w=300',
-        'ratelimit: "login";r=4;t=300',
-        'x-ratelimit-limit: 5',
-        'x-ratelimit-remaining: 4',
-        expect.stringMatching(/^x-ratelimit-reset: \d{10}$/),
-      ]);
-      expect(await statuses(4, once)).toEqual([200, 200, 200, 200]);
-      const denied = await once();
-      expect(denied.status).toBe(429);
-      expect(denied.headers).toMatchObject({
-        'content-type': 'application/json',
-        'cache-control': 'no-store',
-        'retry-after': expect.stringMatching(/^(300|29\d)$/),
-        'x-ratelimit-remaining': '0',
-        'x-ratelimit-policy': 'login',
-      });
-      expect(JSON.parse(denied.body)).toMatchObject({
-        error: 'rate_limit_exceeded',
-        policy: 'login',
-      });
-    },
-  );
-
-  testWith('does not check an exempt route', async () => {
-    const before = await checks(gateway);
-    const { status, headers } = await newClient()(proxy.url, '/healthz');
-    // The application's own headers are removed all the same.
-    expect({ status, limit: headers['x-ratelimit-limit'] }).toEqual({ status: 200 });
-    expect(await checks(gateway)).toBe(before);
-  });
-
-  // Over HTTP a route cannot name its policy.
-  if (mode === 'gRPC') {
-    testWith('applies the policy that a route names', async () => {
-      const client = newClient();
-      const codes = await statuses(6, () => client(proxy.url, '/session'));
-      expect(codes).toEqual([...FIVE, 429]);
-      expect((await client(proxy.url, '/sessions')).headers['x-ratelimit-limit']).toBe('1000');
+    beforeAll(async () => {
+      if (!(program in programs)) return;
+      gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
+      upstream = stack.use(await startUpstream());
+      relay = stack.use(
+        await startCountingRelay(mode === 'gRPC' ? gateway.grpcPort : gateway.port),
+      );
+      const { port } = relay;
+      const changes = {
+        ...uncommented(file, '#- match: { path: /healthz }'),
+        ...(mode === 'gRPC' && uncommented(file, '#- match: { path: /session }')),
+      };
+      proxy = stack.use(
+        await start({ application: upstream.port, headgate: port, grpc: port, changes }, program),
+      );
     });
-  }
+    afterAll(() => stack.disposeAsync());
 
-  testWith.each([
-    ['another address', newClient],
-    // By default, private addresses and this one are internal for Envoy.
-    ['127.0.0.1', () => call],
-  ])('lets no client at %s choose the request id', async (_, clientOf) => {
-    const before = await repeatedChecks(gateway);
-    const headers = { 'X-Request-ID': 'one', 'X-Headgate-Request-ID': 'one' };
-    expect(await statuses(6, login(proxy, clientOf(), { headers }))).toEqual([...FIVE, 429]);
-    expect(await repeatedChecks(gateway)).toBe(before);
-    expect(upstream.seen.at(-1)?.headers['x-request-id']).not.toBe('one');
-  });
+    testWith(
+      'allows five logins with the headers of headgate, and denies the sixth with all headers',
+      async () => {
+        const once = login(proxy, newClient());
+        expect(limitHeaders((await once()).rawHeaders)).toEqual([
+          'ratelimit-policy: "login";q=5;w=300, "login:ip:5min";q=50;w=300',
+          'ratelimit: "login";r=4;t=300',
+          'x-ratelimit-limit: 5',
+          'x-ratelimit-remaining: 4',
+          expect.stringMatching(/^x-ratelimit-reset: \d{10}$/),
+        ]);
+        expect(await statuses(4, once)).toEqual([200, 200, 200, 200]);
+        const denied = await once();
+        expect(denied.status).toBe(429);
+        expect(denied.headers).toMatchObject({
+          'content-type': 'application/json',
+          'cache-control': 'no-store',
+          'retry-after': expect.stringMatching(/^(300|29\d)$/),
+          'x-ratelimit-remaining': '0',
+          'x-ratelimit-policy': 'login',
+        });
+        expect(JSON.parse(denied.body)).toMatchObject({
+          error: 'rate_limit_exceeded',
+          policy: 'login',
+        });
+      },
+    );
 
-  testWith('passes twenty megabytes or denies them, and sends none to the gateway', async () => {
-    const body = Buffer.alloc(20 * MEGABYTE);
-    const client = newClient();
-    const upload = login(proxy, client, { body });
-    const before = relay.bytes;
-    expect((await upload()).status).toBe(200);
-    expect(upstream.seen.at(-1)?.bytes).toBe(body.length);
-    expect(await statuses(4, login(proxy, client))).toEqual([200, 200, 200, 200]);
-    const seen = upstream.seen.length;
-    expect((await upload()).status).toBe(429);
-    expect(upstream.seen).toHaveLength(seen);
-    expect(relay.bytes).toBeGreaterThan(before);
-    expect(relay.bytes - before).toBeLessThan(MEGABYTE);
-  });
+    testWith('does not check an exempt route', async () => {
+      const before = await checks(gateway);
+      const { status, headers } = await newClient()(proxy.url, '/healthz');
+      // The application's own headers are removed all the same.
+      expect({ status, limit: headers['x-ratelimit-limit'] }).toEqual({ status: 200 });
+      expect(await checks(gateway)).toBe(before);
+    });
 
-  testWith('answers CONNECT and OPTIONS * with 2xx or 4xx, and goes on', async () => {
-    for (const line of ['CONNECT a.example:443', 'OPTIONS *', 'OPTIONS http://a.example']) {
-      const request = `${line} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
-      expect(await answerTo(proxy.url, request)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+    // Over HTTP a route cannot name its policy.
+    if (mode === 'gRPC') {
+      testWith('applies the policy that a route names', async () => {
+        const client = newClient();
+        const codes = await statuses(6, () => client(proxy.url, '/session'));
+        expect(codes).toEqual([...FIVE, 429]);
+        expect((await client(proxy.url, '/sessions')).headers['x-ratelimit-limit']).toBe('1000');
+      });
     }
-    expect((await login(proxy, newClient())()).status).toBe(200);
-    expect(gateway.output()).not.toContain('check_failed');
-  });
 
-  // The last test, because it stops the gateway.
-  testWith('passes and marks requests while the gateway is down', async () => {
-    await gateway.stop();
-    const upload = () => call(proxy.url, '/api/upload', { method: 'POST' });
-    expect(await statuses(7, upload)).toEqual([...FIVE, 200, 200]);
-    expect(upstream.seen.at(-1)?.headers['x-envoy-auth-failure-mode-allowed']).toBe('true');
-  });
-});
+    testWith.each([
+      ['another address', newClient],
+      // By default, private addresses and this one are internal for Envoy.
+      ['127.0.0.1', () => call],
+    ])('lets no client at %s choose the request id', async (_, clientOf) => {
+      const before = await repeatedChecks(gateway);
+      const headers = { 'X-Request-ID': 'one', 'X-Headgate-Request-ID': 'one' };
+      expect(await statuses(6, login(proxy, clientOf(), { headers }))).toEqual([...FIVE, 429]);
+      expect(await repeatedChecks(gateway)).toBe(before);
+      expect(upstream.seen.at(-1)?.headers['x-request-id']).not.toBe('one');
+    });
+
+    testWith('passes twenty megabytes or denies them, and sends none to the gateway', async () => {
+      const body = Buffer.alloc(20 * MEGABYTE);
+      const client = newClient();
+      const upload = login(proxy, client, { body });
+      const before = relay.bytes;
+      expect((await upload()).status).toBe(200);
+      expect(upstream.seen.at(-1)?.bytes).toBe(body.length);
+      expect(await statuses(4, login(proxy, client))).toEqual([200, 200, 200, 200]);
+      const seen = upstream.seen.length;
+      expect((await upload()).status).toBe(429);
+      expect(upstream.seen).toHaveLength(seen);
+      expect(relay.bytes).toBeGreaterThan(before);
+      expect(relay.bytes - before).toBeLessThan(MEGABYTE);
+    });
+
+    testWith('answers CONNECT and OPTIONS * with 2xx or 4xx, and goes on', async () => {
+      for (const line of ['CONNECT a.example:443', 'OPTIONS *', 'OPTIONS http://a.example']) {
+        const request = `${line} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
+        expect(await answerTo(proxy.url, request)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+      }
+      expect((await login(proxy, newClient())()).status).toBe(200);
+      expect(gateway.output()).not.toContain('check_failed');
+    });
+
+    // The last test, because it stops the gateway.
+    testWith('passes and marks requests while the gateway is down', async () => {
+      await gateway.stop();
+      const upload = () => call(proxy.url, '/api/upload', { method: 'POST' });
+      expect(await statuses(7, upload)).toEqual([...FIVE, 200, 200]);
+      expect(upstream.seen.at(-1)?.headers['x-envoy-auth-failure-mode-allowed']).toBe('true');
+    });
+  },
+);
 
 describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => program === 'envoy'))(
   'Envoy in $mode mode, in front of an application',
@@ -300,7 +306,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test.each(['envoy', 'envoy-oldest'] as const)(
+  test.each(ENVOYS)(
     "%s replaces the application's headers even if the file does not remove them",
     async (program) => {
       if (!(program in programs)) return;

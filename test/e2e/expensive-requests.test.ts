@@ -5,8 +5,8 @@
 import { Agent } from 'node:http';
 import { describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
-import { startProxiedApplication } from '../support/proxied-application.ts';
 import { isHere, proxyStart } from '../support/proxy-starts.ts';
+import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
 const POLICIES = `

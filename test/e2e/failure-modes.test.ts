@@ -1,15 +1,15 @@
 /** What clients see while Redis or the gateway fails is what docs/failure-modes.md says, cell by cell. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { tableOf } from '../support/document-tables.ts';
-import { type GatewayLab, startGatewayLab } from '../support/failure-gateway.ts';
-import { newClient } from '../support/failure-policies.ts';
-import { type Choice, PROXIES, proxyOf, startFailureProxy } from '../support/failure-proxies.ts';
-import { type RedisLab, startRedisLab } from '../support/failure-redis.ts';
-import { type Experience, experience, isInTime, LIMIT } from '../support/failure-user.ts';
 import { freePort } from '../support/ports.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { ownRedisIsHere } from '../support/redis.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GatewayLab, startGatewayLab } from './support/failure-gateway.ts';
+import { newClient } from './support/failure-policies.ts';
+import { type Choice, PROXIES, proxyOf, startFailureProxy } from './support/failure-proxies.ts';
+import { type RedisLab, startRedisLab } from './support/failure-redis.ts';
+import { type Experience, experience, isInTime, LIMIT } from './support/failure-user.ts';
 
 const DOCUMENT = 'failure-modes.md';
 const HAPPENINGS = tableOf(DOCUMENT, ['what happens', 'requests', 'the answer comes']);

@@ -2,8 +2,7 @@
  * `on_gateway_failure: deny` through real proxies. While the gateway is down or hangs, the proxy refuses what an
  * application would serve as a login, and passes other requests.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { simpleSpellingsOf } from '../../src/cli/check/advice/spellings.ts';
@@ -11,20 +10,22 @@ import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
+import { isNeeded } from '../support/programs.ts';
 import { type RunningProxy, startCaddy } from '../support/proxies.ts';
 import { COMPLETE_PROXIES, isHere, type ProxyStart } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
-const PROXIES: readonly ProxyStart[] = [
+const PROXIES = [
   ...COMPLETE_PROXIES,
   {
     name: 'caddy-newest',
     program: 'caddy-newest',
     start: (behind) => startCaddy(behind, 'caddy-newest'),
-  },
-];
+  } satisfies ProxyStart,
+].filter(({ program }) => program === undefined || isNeeded(program));
 
 /** One spelling of each kind: while the gateway hangs, the proxy waits for every request. */
 const ODD_LOGINS = [
@@ -85,8 +86,7 @@ const running = new Map<string, Proxied>();
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-gateway-failure-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(stack);
   const policies = join(folder, 'policies.yaml');
   // All proxies send the requests of one client. The proxies' own files say which requests they refuse.
   writeFileSync(policies, '{ version: 1, default: { limits: [1000000/1h] } }');

@@ -2,17 +2,15 @@
 
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import type { RunningProxy } from '../support/proxies.ts';
+import { type RunningProxy, startHaproxy } from '../support/proxies.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const describeWith = describe.skipIf(inject('programs').haproxy === undefined);
@@ -103,11 +101,8 @@ describeWith('the gateway answers', () => {
   const lastCall = () => relay.heads.at(-1);
 
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'headgate-e2e-haproxy-'));
-    stack.defer(() => rmSync(folder, { recursive: true }));
-    const policyFile = join(folder, 'policies.yaml');
-    writeFileSync(
-      policyFile,
+    const policyFile = temporaryFile(
+      stack,
       `version: 1
 identity: { api_key: { keys: [{ id: exempt, sha256: ${hash('sha256', KEY, 'hex')} }] } }
 exempt: [{ key: exempt }]

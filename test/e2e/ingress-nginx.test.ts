@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
-import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { type IngressBehind, startIngressNginx } from '../support/ingress-nginx.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { expectDeniedLogin } from './support/denied-login.ts';
 
 const LOGIN = '/api/auth/login';
 const folder = mkdtempSync(join(tmpdir(), 'headgate-ingress-e2e-'));

@@ -7,11 +7,11 @@ import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.t
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { shown } from '../support/nginx-quickstart.ts';
 import { startNginxSite, type WrittenSite } from '../support/nginx-site.ts';
 import { freePort } from '../support/ports.ts';
 import { validFile } from '../support/proxy-config.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { shown } from './support/nginx-quickstart.ts';
 
 const policies = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }

@@ -9,16 +9,12 @@ import { readEnvironment } from '../../src/gateway/config/settings/environment.t
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { shown } from '../support/nginx-quickstart.ts';
-import {
-  nginxArguments,
-  startNginxSite,
-  type WrittenSite,
-  writeNginxSite,
-} from '../support/nginx-site.ts';
-import { findProgram } from '../support/provision.ts';
+import { startNginxSite, type WrittenSite, writeNginxSite } from '../support/nginx-site.ts';
+import { findProgram } from '../support/programs.ts';
+import { nginxArguments } from '../support/proxies.ts';
 import { validFile } from '../support/proxy-config.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { shown } from './support/nginx-quickstart.ts';
 
 const WITH_KEYS =
   'version: 1\nidentity: { sources: [api_key, ip] }\ndefault: { limits: [99/1h] }\n';
@@ -194,7 +190,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
 
     test('a location has only one', async () => {
       const written = await writeNginxSite(site(siteWith(SSO, 'auth_request /sso;')));
-      const args = ['-t', ...nginxArguments(written)];
+      const args = ['-t', ...nginxArguments(written.file, written.folder)];
       const { stderr } = spawnSync(findProgram('nginx') ?? '', args, { encoding: 'utf8' });
       expect(stderr).toContain('"auth_request" directive is duplicate');
     });

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { createAuthority } from '../support/certificates.ts';
-import { expectSameSite, get, startSites, WITH_PASSWORD } from '../support/compared-nginx.ts';
-import { shown } from '../support/nginx-quickstart.ts';
-import { visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
+import { expectSameSite, get, startSites, WITH_PASSWORD } from './support/compared-nginx.ts';
+import { shown } from './support/nginx-quickstart.ts';
+import { visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-outer-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -8,10 +8,10 @@ import {
   siteWith,
   startSites,
   WITH_PASSWORD,
-} from '../support/compared-nginx.ts';
-import { shown } from '../support/nginx-quickstart.ts';
-import { visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
+} from './support/compared-nginx.ts';
+import { shown } from './support/nginx-quickstart.ts';
+import { visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
 
 const INTERCEPTS = 'proxy_intercept_errors on;';
 const status = (code: number) => get(`/status-${code}`, WITH_PASSWORD);

@@ -1,10 +1,10 @@
 /** The way out for rewrites that the quickstart of NGINX shows. */
 import { describe, expect, inject, test } from 'vitest';
 import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
-import { expectDenials, expectSameSite, get, startSites } from '../support/compared-nginx.ts';
-import { shown } from '../support/nginx-quickstart.ts';
-import { visitSite } from '../support/site-comparison.ts';
-import { siteRequests } from '../support/site-requests.ts';
+import { expectDenials, expectSameSite, get, startSites } from './support/compared-nginx.ts';
+import { shown } from './support/nginx-quickstart.ts';
+import { visitSite } from './support/site-comparison.ts';
+import { siteRequests } from './support/site-requests.ts';
 
 const HTTP = `include headgate-http.conf;\n${shown('map $http_host')}`;
 const files = { 'hop.conf': shown('hop.conf') };

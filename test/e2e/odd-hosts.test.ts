@@ -1,9 +1,8 @@
 /** A policy for a host applies to every spelling of that host that an application behind the proxy could accept. */
 import { describe, expect, inject, test } from 'vitest';
-import { startProxiedApplication } from '../support/proxied-application.ts';
-import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { answerTo } from '../support/raw-http.ts';
+import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
 const POLICIES = `
@@ -30,7 +29,7 @@ const REQUESTS: readonly (readonly [hosts: readonly string[], target: string])[]
   [['b'], 'http://admin.example.com:1:2/'],
 ];
 
-describe.concurrent.each(PROXY_ROWS)('$proxy $program', (row) => {
+describe.each(PROXY_ROWS)('$proxy $program', (row) => {
   test.skipIf(!isHere(row, programs))('lets no spelling of a host past its policy', async () => {
     await using proxied = await startProxiedApplication(POLICIES, row.start);
     const send = (hosts: readonly string[], target = '/') => {

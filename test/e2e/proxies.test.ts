@@ -5,7 +5,6 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
@@ -13,6 +12,7 @@ import type { RunningProxy } from '../support/proxies.ts';
 import { COMPLETE_PROXIES, isHere } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { expectDeniedLogin } from './support/denied-login.ts';
 
 const LOGIN = '/api/auth/login';
 /** No policy refuses its requests while the gateway is down. */

@@ -2,9 +2,8 @@
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { type Row, tableOf, writeTable } from '../support/document-tables.ts';
 import { versionOf } from '../support/program-version.ts';
-import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
-import { tryProxy } from '../support/proxy-trial.ts';
+import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
+import { tryProxy } from './support/proxy-trial.ts';
 
 const FILE = 'proxies.md';
 const COLUMNS = [
@@ -28,7 +27,8 @@ const seen: Row<typeof COLUMNS>[] = [];
 
 describe.each(PROXY_ROWS)('$proxy', (row) => {
   const { proxy, program, tested, start, isGrpc = false } = row;
-  const said = documented[PROXY_ROWS.indexOf(row)];
+  const versions = PROXY_ROWS.filter((each) => each.proxy === proxy);
+  const said = documented.filter((each) => each.proxy === proxy)[versions.indexOf(row)];
 
   test.skipIf(!isHere(row, programs))(`${program ?? 'replayed'}: ${tested}`, async () => {
     const version = row.version ?? (program === undefined ? '–' : versionOf(program));

@@ -1,17 +1,16 @@
 /** A varied site of Caddy behaves as before once it imports the parts of headgate. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type CaddyProgram, type CaddySite, startCaddySite } from '../support/caddy-site.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { CADDIES } from '../support/proxies.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { type CaddyProgram, type CaddySite, startCaddySite } from './support/caddy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { type SiteRequest, siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `
 version: 1
@@ -143,10 +142,7 @@ let gateway: Gateway;
 let silent: number;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, POLICIES);
+  const policies = temporaryFile(stack, POLICIES);
   gateway = stack.use(await startGateway({ HEADGATE_POLICIES: policies }));
   // It accepts connections and answers nothing, as a gateway that hangs.
   const server = createServer(() => {}).listen(0, '127.0.0.1');
@@ -185,7 +181,7 @@ function guardedSite(
   return start({ program, headgate, caddyfile, hasShippedTimeouts });
 }
 
-describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
+describe.each(CADDIES)('%s', (program) => {
   const isHere = inject('programs')[program] !== undefined;
   let plain: ComparedSite;
   beforeAll(async () => {

@@ -1,15 +1,14 @@
 /** A varied site of Envoy behaves as before once it has the parts of headgate. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type EnvoyMode, type EnvoyProgram, startEnvoySite } from '../support/envoy-site.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { ENVOYS } from '../support/proxies.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { type EnvoyMode, type EnvoyProgram, startEnvoySite } from './support/envoy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }
@@ -80,10 +79,7 @@ const stack = new AsyncDisposableStack();
 let gateway: Gateway;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, POLICIES);
+  const policies = temporaryFile(stack, POLICIES);
   gateway = stack.use(await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' }));
 });
 afterAll(() => stack.disposeAsync());
@@ -103,7 +99,7 @@ async function start({ program, manager, mode, port }: Start): Promise<ComparedS
   return { url: stack.use(await startEnvoySite(site)).url, application };
 }
 
-describe.each(['envoy', 'envoy-oldest'] as const)('%s', (program) => {
+describe.each(ENVOYS)('%s', (program) => {
   const testWith = test.skipIf(!(program in inject('programs')));
 
   describe.each(Object.keys(SITES) as (keyof typeof SITES)[])('a site %s', (name) => {

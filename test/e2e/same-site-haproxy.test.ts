@@ -1,16 +1,14 @@
 /** A site of HAProxy answers as before once it asks headgate, whatever its `defaults` hand down. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { startHaproxySite } from '../support/haproxy-site.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { startHaproxySite } from './support/haproxy-site.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { type SiteRequest, siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const describeWith = describe.skipIf(inject('programs').haproxy === undefined);
 
@@ -86,10 +84,7 @@ describeWith('a site of HAProxy', () => {
   }
 
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
-    open.defer(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'policies.yaml');
-    writeFileSync(file, POLICIES);
+    const file = temporaryFile(open, POLICIES);
     gateway = open.use(await startGateway({ HEADGATE_POLICIES: file }));
     plain = await start();
     guarded = await start(gateway.port);

@@ -9,8 +9,8 @@ import {
   siteWith,
   startSites,
   WITH_PASSWORD,
-} from '../support/compared-nginx.ts';
-import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
+} from './support/compared-nginx.ts';
+import { type SiteRequest, siteRequest, siteRequests } from './support/site-requests.ts';
 
 const VARIED = siteWith(
   `

@@ -1,14 +1,12 @@
 /** A site of Traefik answers as before once its entry point asks headgate. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { type ComparedSite, compareSites, visitSite } from '../support/site-comparison.ts';
-import { siteRequest, siteRequests } from '../support/site-requests.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { realTraefik } from '../support/traefik.ts';
 import { replayTraefik } from '../support/traefik-replay.ts';
-import { startVariedApplication } from '../support/varied-application.ts';
+import { type ComparedSite, compareSites, visitSite } from './support/site-comparison.ts';
+import { siteRequest, siteRequests } from './support/site-requests.ts';
+import { startVariedApplication } from './support/varied-application.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }
@@ -46,10 +44,7 @@ describe.each(TRAEFIKS)('a site of $name', ({ start, requests }) => {
   }
 
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
-    open.defer(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'policies.yaml');
-    writeFileSync(file, POLICIES);
+    const file = temporaryFile(open, POLICIES);
     gateway = open.use(await startGateway({ HEADGATE_POLICIES: file }));
     plain = await startSite(WITHOUT);
     guarded = await startSite({});

@@ -2,8 +2,7 @@
  * Thousands of spellings of one path, through real proxies. Applications take many of them for that path: every request
  * that an application serves as a login was counted as a login.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { spellingsOf } from '../../src/cli/check/advice/spellings.ts';
@@ -15,6 +14,7 @@ import { accepting, startProcess } from '../support/process.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { isHere, proxyStart } from '../support/proxy-starts.ts';
 import { answerTo } from '../support/raw-http.ts';
+import { temporaryFile, temporaryFolder } from '../support/temporary.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
@@ -48,10 +48,7 @@ let gateway: Gateway;
 let nginxServes: ((target: string) => Promise<boolean>) | undefined;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-spellings-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policyFile = join(folder, 'policies.yaml');
-  writeFileSync(policyFile, POLICIES);
+  const policyFile = temporaryFile(stack, POLICIES);
   gateway = stack.use(await startGateway({ HEADGATE_POLICIES: policyFile }));
   if (programs.nginx !== undefined) nginxServes = await startNginxApplication(programs.nginx);
 });
@@ -136,8 +133,7 @@ function requestBytes(target: string, lines: readonly string[]): Buffer {
 
 /** An application in NGINX. Resolves to a function that tells whether it serves a target as a login. */
 async function startNginxApplication(program: string) {
-  const home = mkdtempSync(join(tmpdir(), 'headgate-application-'));
-  stack.defer(() => rmSync(home, { recursive: true, force: true }));
+  const home = temporaryFolder(stack);
   const port = await freePort();
   const file = join(home, 'nginx.conf');
   writeFileSync(

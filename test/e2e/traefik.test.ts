@@ -6,7 +6,6 @@ import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import type { RunningProxy } from '../support/proxies.ts';
@@ -14,6 +13,7 @@ import { answerTo, statusOf } from '../support/raw-http.ts';
 import { realTraefik } from '../support/traefik.ts';
 import { replayTraefik } from '../support/traefik-replay.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { expectDeniedLogin } from './support/denied-login.ts';
 
 const LOGIN = '/api/auth/login';
 /** No policy refuses its requests while the gateway is down. */

@@ -2,17 +2,14 @@
  * A policy for a host applies if the application serves that host. Many servers, such as those of Go, serve the host of
  * an absolute target, whatever the Host header says.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type ByteApplication, startByteApplication } from '../support/byte-application.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { statusOverHttp2 } from '../support/http2-call.ts';
-import { HTTP_2 } from '../support/http2-proxies.ts';
-import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { type ByteApplication, startByteApplication } from './support/byte-application.ts';
+import { statusOverHttp2 } from './support/http2-call.ts';
+import { HTTP_2 } from './support/http2-proxies.ts';
 
 const programs = inject('programs');
 const ADMIN = 'admin.example.com';
@@ -77,10 +74,7 @@ const stack = new AsyncDisposableStack();
 let gateway: Gateway;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-two-hosts-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, POLICIES);
+  const file = temporaryFile(stack, POLICIES);
   gateway = stack.use(await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }));
 });
 afterAll(() => stack.disposeAsync());

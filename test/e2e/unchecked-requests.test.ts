@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { type RunningProxy, startCaddy } from '../support/proxies.ts';
+import { CADDIES, type RunningProxy, startCaddy } from '../support/proxies.ts';
 import { isHere, type ProxyStart, proxyStart } from '../support/proxy-starts.ts';
 import { answerTo, exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -38,13 +38,15 @@ afterEach(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-const CADDIES: readonly ProxyStart[] = (['caddy', 'caddy-newest'] as const).map((program) => ({
-  name: program,
-  program,
-  start: (behind) => startCaddy(behind, program),
-}));
+const VERSIONS_OF_CADDY = CADDIES.map(
+  (program): ProxyStart => ({
+    name: program,
+    program,
+    start: (behind) => startCaddy(behind, program),
+  }),
+);
 
-describe.each(CADDIES)('$name', (row) => {
+describe.each(VERSIONS_OF_CADDY)('$name', (row) => {
   test.skipIf(!isHere(row, programs))(
     'refuses a request without a host, or with a method that it does not know',
     async () => {

@@ -1,6 +1,5 @@
 /** If a proxy does not pass on the header that identifies clients, the gateway reports it and says what to do. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
@@ -9,6 +8,7 @@ import { type Gateway, startGateway, startGatewayProcess } from '../support/gate
 import { call } from '../support/http.ts';
 import { startNginx } from '../support/proxies.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const DOUBT_AFTER = 1_000;
@@ -30,8 +30,7 @@ let policies: string;
 let upstream: Upstream;
 beforeEach(async () => {
   stack = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-unseen-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(stack);
   policies = join(folder, 'policies.yaml');
   upstream = stack.use(await startUpstream());
 });

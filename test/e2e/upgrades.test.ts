@@ -3,26 +3,24 @@
  * WebSocket. Behind every proxy, only WebSocket reaches it.
  */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { http2Requests } from '../support/http2-tunnel.ts';
+import { frame, literal, PREFACE, Type } from '../support/http2-frames.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
-import { isHere } from '../support/proxy-starts.ts';
+import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
+import { exchange } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { realTraefik } from '../support/traefik.ts';
 import {
   type PythonApplication,
   type ServedRequest,
   startPythonApplication,
-} from '../support/python-applications.ts';
-import { exchange } from '../support/raw-http.ts';
-import { realTraefik } from '../support/traefik.ts';
+} from './support/python-applications.ts';
 
 const SETTINGS = 'HTTP2-Settings: AAMAAABkAAQAAP__';
 const TOKENS = 'Connection: Upgrade, HTTP2-Settings';
@@ -92,10 +90,7 @@ let gateway: Gateway;
 let application: PythonApplication;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-upgrades-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, POLICIES);
+  const policies = temporaryFile(stack, POLICIES);
   const [headgate, grpc] = [await freePort(), await freePort()];
   gateway = stack.use(
     await startGateway({
@@ -228,3 +223,20 @@ test('the application has served nothing from a tunnel', () => {
   expect(served.filter(({ path }) => path === '/tunnel')).toHaveLength(here);
   expect(served.map(({ version }) => version)).not.toContain('2');
 });
+
+const END_STREAM_AND_HEADERS = 0x05;
+
+/** The preface, and a GET of the path on each of the streams. */
+function http2Requests(path: string, streams: readonly number[]): Buffer {
+  const block = Buffer.concat([
+    literal(':method', 'GET'),
+    literal(':scheme', 'http'),
+    literal(':authority', 'a'),
+    literal(':path', path),
+  ]);
+  return Buffer.concat([
+    Buffer.from(PREFACE),
+    frame(Type.settings, 0, 0),
+    ...streams.map((stream) => frame(Type.headers, END_STREAM_AND_HEADERS, stream, block)),
+  ]);
+}

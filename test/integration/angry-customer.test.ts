@@ -1,7 +1,6 @@
 /** A customer calls who is denied. Whatever the operator has of the customer, one command gives the true reason. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
@@ -9,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, PATIENT } from '../support/gateway.ts';
 import { startOperatedProcess, type Visitor, visit } from '../support/operations.ts';
 import { ownRedisIsHere, startRedis } from '../support/redis.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const key = (id: string, more = '') =>
   `{ id: ${id}, sha256: ${hash('sha256', `key-of-${id}`)}${more} }`;
@@ -27,8 +27,7 @@ default: { limits: [3/1h], plans: { pro: [5/1h] } }
 `;
 
 const started = new AsyncDisposableStack();
-const folder = mkdtempSync(join(tmpdir(), 'headgate-customer-'));
-started.defer(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder(started);
 const policies = join(folder, 'policies.yaml');
 afterAll(() => started.disposeAsync());
 

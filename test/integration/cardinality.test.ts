@@ -1,13 +1,11 @@
 /** The policy file bounds the number of Prometheus series, whatever clients and proxies send. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DIALECT_NAMES, HTTP_DIALECTS } from '../../src/gateway/dialects/index.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { connectGrpc, envoyCheckRequest, type GrpcClient } from '../support/grpc-client.ts';
 import { call } from '../support/http.ts';
+import { temporaryFile } from '../support/temporary.ts';
 
 const POLICIES = `
 version: 1
@@ -51,10 +49,7 @@ let gateway: Gateway;
 let grpc: GrpcClient;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-cardinality-'));
-  started.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, POLICIES);
+  const file = temporaryFile(started, POLICIES);
   gateway = started.use(await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }));
   grpc = connectGrpc(gateway.grpcPort);
   started.defer(() => grpc[Symbol.dispose]());

@@ -16,7 +16,7 @@ import { frame, START, Type } from '../support/http2-frames.ts';
 import { metric } from '../support/metrics.ts';
 import { freePort } from '../support/ports.ts';
 
-const FAULTY = new URL('../support/faulty-node.ts', import.meta.url);
+const FAULTY = new URL('./support/faulty-node.ts', import.meta.url);
 /** What faulty-node.ts looks for, and when it throws. */
 const FAULTS = {
   'at once': 'fault-00',

@@ -264,14 +264,17 @@ describe('ten thousand streams at the same time', () => {
   let unfinished = 0;
 
   beforeAll(async () => {
-    measuredBefore = await metric(gateway, MEASURED);
     const before = residentBytes(gateway.pid);
     const sessions = await Promise.all(
       Array.from({ length: SESSIONS }, () => openSession(gateway.grpcPort)),
     );
     for (const session of sessions) stack.defer(() => session.destroy());
     // A connection without a request is closed after some seconds, and so many streams take long to open.
-    for (const session of sessions) openStream(session).close();
+    const first = sessions.map((session) =>
+      statusOf(openStream(session).end(frame(CHECK_MESSAGE))),
+    );
+    expect(new Set(await Promise.all(first))).toEqual(new Set(['grpc 0']));
+    measuredBefore = await metric(gateway, MEASURED);
     for (let i = 0; i < SESSIONS * STREAMS_EACH; i++) {
       const session = sessions[i % SESSIONS] as ClientHttp2Session;
       const stream = openStream(session);

@@ -1,9 +1,9 @@
 /** Connections that end in the middle of an error leave no HTTP/2 session in memory. */
 import { once } from 'node:events';
 import { performServerHandshake } from 'node:http2';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -43,27 +43,33 @@ test.each([
 ] as const)('%s', async (_what, texts, ending) => {
   setFlagsFromString('--expose-gc');
   const sessions = new Sessions();
-  await using server = createServer((connection) => {
-    const guard = new ConnectionGuard(connection, () => {});
+  const latest: { connection: Socket | undefined } = { connection: undefined };
+  const bytesRead = () => latest.connection?.bytesRead ?? 0;
+  await using server = createServer((accepted) => {
+    latest.connection = accepted;
+    const guard = new ConnectionGuard(accepted, () => {});
     guard.enter(() =>
-      sessions.open(connection, guard, (stream) => stream.refuse({ ':status': 415 })),
+      sessions.open(accepted, guard, (stream) => stream.refuse({ ':status': 415 })),
     );
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const before = sessionsInMemory();
   for (let i = 0; i < CONNECTIONS; i++) {
+    latest.connection = undefined;
     const client = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => {});
     const closed = once(client.resume(), 'close');
     await once(client, 'connect');
     for (const text of texts) {
       client.write(text, 'latin1');
-      await sleep(1);
+      // The server reads each text before the next one is sent.
+      while (client.bytesWritten > bytesRead() && !client.closed) await nextTurn();
     }
     if (ending === 'end') client.end();
     else client.resetAndDestroy();
     await closed;
   }
+  latest.connection = undefined;
   sessions.close();
   const left = await eventually(
     async () => sessionsInMemory() - before,

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, type ExpectStatic, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitUntil } from '../support/eventually.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
@@ -275,9 +275,13 @@ describe.concurrent('a changed policy file', () => {
     const file = writeBoth(folder);
     await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     writeFileSync(file, whole(300, 'login'));
-    const writing = setInterval(() => appendFileSync(file, '# more\n'), 200);
+    let changes = 0;
+    const writing = setInterval(() => {
+      appendFileSync(file, '# more\n');
+      changes++;
+    }, 200);
     try {
-      await sleep(1_000);
+      await waitUntil('the file has changed five times', async () => changes >= 5);
       expect(await limitOf(gateway)).toBe(100);
       gateway.signal('SIGHUP');
       await gateway.printed(/policies_removed[^\n]*\["search"\]/);

@@ -6,6 +6,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PATIENT } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
+import { policySetFrom } from '../support/policies.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { startRedis, testWithRedis } from '../support/redis.ts';
+import { AT_NOON, checkRequest } from '../support/requests.ts';
 import {
   ALIASES,
   answerTo,
@@ -36,11 +40,7 @@ import {
   tellsLine,
   withKeyIn,
   words,
-} from '../support/incidents.ts';
-import { policySetFrom } from '../support/policies.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
-import { startRedis, testWithRedis } from '../support/redis.ts';
-import { AT_NOON, checkRequest } from '../support/requests.ts';
+} from './support/incidents.ts';
 
 /** The tests send checks from loopback, which the first gateway trusts and the second does not. */
 let trusting: PoliciedGateway;

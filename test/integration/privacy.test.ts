@@ -1,8 +1,6 @@
 /** Plants over a thousand keys, tokens, addresses and names, and searches for them in everything that leaves a gateway. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { HTTP_FIXTURES } from '../fixtures/proxies/index.ts';
@@ -20,7 +18,8 @@ import { lineOf, type ProxyFixture } from '../support/proxy-fixture.ts';
 import { exchange } from '../support/raw-http.ts';
 import { ownRedisIsHere, startRedisInFolder, temporaryFolder } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
-import { Sentinels, spellings } from '../support/sentinels.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { Sentinels, spellings } from './support/sentinels.ts';
 
 const sentinels = new Sentinels();
 const PROXY_SECRET = sentinels.text('proxy secret');
@@ -268,10 +267,7 @@ async function callOps({ opsUrl }: Gateway, paths = OPS_PATHS): Promise<string> 
 
 /** Starts Redis with a password, and gateways with random salts, with derived salts, and with a wrong password. */
 async function startAll(lab: AsyncDisposableStack) {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-privacy-'));
-  lab.defer(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'policies.yaml');
-  writeFileSync(file, policyFile('x-api-key'));
+  const file = temporaryFile(lab, policyFile('x-api-key'));
   const port = await freePort();
   const args = ['--port', String(port), ...IN_MEMORY, '--requirepass', REDIS_PASSWORD];
   const redis = lab.use(await startRedisInFolder(temporaryFolder(), port, args));

@@ -1,6 +1,7 @@
 /** What operators see when they start headgate: its output, its exit codes, and who can reach its ports. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +11,6 @@ import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-import { statusOverSocket } from '../support/unix-socket.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-process-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -226,11 +226,11 @@ describe('the check port', () => {
 describe('a unix socket', () => {
   const path = join(folder, 'check.sock');
   const env = { HEADGATE_LISTEN: `unix:${path}` };
-  const login = (client: string) =>
-    statusOverSocket(path, '/envoy/api/auth/login', {
-      method: 'POST',
-      headers: { 'x-headgate-client-ip': client },
-    });
+  const login = async (client: string) => {
+    const headers = { 'x-headgate-client-ip': client };
+    const options = { socketPath: path, agent: new Agent(), method: 'POST', headers };
+    return (await call('http://localhost', '/envoy/api/auth/login', options)).status;
+  };
 
   test('is open to its owner and group, whose client addresses are believed', async () => {
     await using gateway = await startGateway(env);

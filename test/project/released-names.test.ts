@@ -9,7 +9,7 @@ import { examinePolicies } from '../../src/cli/check/advice/examine-policies.ts'
 import { DIAGNOSTIC_FORMS } from '../../src/cli/output/diagnostics.ts';
 import { SHIPPED_RANGES } from '../../src/gateway/config/shipped-files.ts';
 import { readText } from '../../src/gateway/config/text-file.ts';
-import { fieldsOf, type Names, namesOf, sorted } from '../support/released-names.ts';
+import { fieldsOf, type Names, namesOf, sorted } from './released-names.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FIXTURE = new URL('../fixtures/released-names.json', import.meta.url);
@@ -45,7 +45,7 @@ test.each(Object.entries(released))('%s keep their released names', (kind, known
 function remedyFor(kind: string, missing: readonly string[]): string {
   return `Users depend on these ${kind}, and they are gone: ${missing.join(', ')}.
 Bring them back. If they must go: let the old name go on working beside the new one, note the change and how to go on in CHANGELOG.md, and remove the old name from test/fixtures/released-names.json.
-If only the layout of a generated page changed, correct how test/support/released-names.ts reads it.`;
+If only the layout of a generated page changed, correct how test/project/released-names.ts reads it.`;
 }
 
 if (process.env.UPDATE_NAMES) addNewNames();

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** Each room and the rooms that it may import. A room may import itself. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 /** `npm test` runs a failed file once more, alone, if a disturbance can have failed it. */
 import { expect, test } from 'vitest';
-import type { FileResult, RunReport } from '../support/run-report.ts';
+import type { FileResult, RunReport } from '../run/run-report.ts';
 import {
   decide,
   flakyLine,
@@ -9,7 +9,7 @@ import {
   passes,
   type Run,
   totalOf,
-} from '../support/second-try.ts';
+} from '../run/second-try.ts';
 
 const result = (part: Partial<FileResult> = {}): FileResult => ({
   file: 'test/integration/pages.test.ts',

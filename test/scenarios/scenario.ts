@@ -1,7 +1,7 @@
 /** What every scenario has in common: its long form, which `npm run prove -- NAME` runs. */
 
 /** All options are numbers. */
-export interface ScenarioOption {
+interface ScenarioOption {
   readonly default: number;
   readonly least: number;
   readonly help: string;

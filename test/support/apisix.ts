@@ -1,6 +1,6 @@
 /**
  * Apache APISIX, as far as it can be had here: NGINX with the Lua module runs the functions of our file as they are, and
- * a replay of APISIX's plugins (test/support/apisix), which was written from the source of 3.18. To run the plugins
+ * a replay of APISIX's plugins (test/fixtures/apisix), which was written from the source of 3.18. To run the plugins
  * themselves, set APISIX_LUA_PATH to a list of folders for Lua's package path: one with apisix/plugins, and those of
  * lua-resty-http, lua-resty-expr and lua-resty-ipmatcher.
  */
@@ -10,10 +10,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { freePort } from './ports.ts';
-import { NGINX_LUA } from './provision.ts';
-import { type Behind, changed, type RunningProxy, runProxy } from './proxies.ts';
+import { NGINX_LUA } from './programs.ts';
+import {
+  type Behind,
+  changed,
+  nginxArguments,
+  type RunningProxy,
+  runProxy,
+  secretLine,
+} from './proxies.ts';
 
-const REPLAY = fileURLToPath(new URL('./apisix/', import.meta.url));
+const REPLAY = fileURLToPath(new URL('../fixtures/apisix/', import.meta.url));
 
 interface Routes {
   readonly plugin_configs: readonly { readonly plugins: Readonly<Record<string, unknown>> }[];
@@ -35,9 +42,7 @@ export async function startApisix(behind: Behind): Promise<RunningProxy> {
       '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
       '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
       ...(behind.hasShippedTimeouts !== true && { 'timeout: 150': 'timeout: 10000' }),
-      ...(behind.secret && {
-        '#X-Headgate-Secret: "the secret"': `X-Headgate-Secret: "${behind.secret}"`,
-      }),
+      ...secretLine('X-Headgate-Secret: "the secret"', behind),
       ...behind.changes,
     },
   });
@@ -51,9 +56,7 @@ export async function startApisix(behind: Behind): Promise<RunningProxy> {
   writeFileSync(plugins, `return ${luaOf(plugin_configs[0]?.plugins)}`);
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, configuration({ ...nginx_config.http, plugins, port, ...behind }));
-  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
-  const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
-  return runProxy('nginx', args, port, folder);
+  return runProxy('nginx', nginxArguments(file, folder), port, folder);
 }
 
 /** A value of a YAML file as Lua writes it. The files have ASCII alone, for which both escape alike. */

@@ -1,8 +1,8 @@
 /** An HTTP server that reads spans as an OpenTelemetry collector does: OTLP over http/protobuf. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
 import { eventually } from './eventually.ts';
+import { listenLocally } from './local-server.ts';
 
 /** The fields that the tests read, from opentelemetry/proto/trace/v1/trace.proto and what it includes. */
 const { root } = protobuf.parse(`
@@ -55,9 +55,9 @@ export async function startCollector(): Promise<Collector> {
     if (request.url === '/v1/traces') spans.push(...spansIn(body));
     response.writeHead(request.url === '/v1/traces' ? 200 : 404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, [Symbol.asyncDispose]: close } = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     spans,
     received: () => bytes,
     got: (count) =>
@@ -67,10 +67,7 @@ export async function startCollector(): Promise<Collector> {
         EXPORTED_WITHIN_MS,
         `${count} spans`,
       ),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -2,9 +2,9 @@
  * A server that speaks enough of RESP2 and RESP3 for a gateway to count in it. Tests can replace its answers. Its correct
  * answer to a take is always the limit less one, so any other number belongs to another request or was made up.
  */
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { TAKE_SCRIPT, TAKE_SCRIPT_SHA } from '../../src/gateway/stores/redis/take-script.ts';
+import { listenLocally } from './local-server.ts';
 
 /** A command and its connection. */
 export interface Question {
@@ -61,10 +61,9 @@ export async function startFakeRedis(): Promise<FakeRedis> {
       if (fault === undefined || !stays.has(fault)) socket.destroy();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, [Symbol.asyncDispose]: close } = await listenLocally(server);
   return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `redis://127.0.0.1:${port}`,
     misbehave(next) {
       fault = next;
     },
@@ -74,11 +73,7 @@ export async function startFakeRedis(): Promise<FakeRedis> {
     dropConnections() {
       for (const socket of sockets) socket.destroy();
     },
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -59,7 +59,7 @@ const CHECK_RESPONSE = messageOf(ENVOY_PROTOS, 'envoy.service.auth.v3.CheckRespo
 /** The message as Envoy writes it. */
 export const checkRequestBytes = (request: object): Buffer => CHECK_REQUEST.serialize(request);
 /** The message as Envoy reads it. */
-export const readCheckResponse = (bytes: Buffer): EnvoyCheckResponse =>
+const readCheckResponse = (bytes: Buffer): EnvoyCheckResponse =>
   CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
 
 /** The same for a message that headgate wrote: a string with one character for each byte. */
@@ -86,7 +86,7 @@ export interface GrpcClient extends Disposable {
   watchHealth(service?: string): ClientReadableStream<Health>;
 }
 
-export interface Health {
+interface Health {
   readonly status: string;
 }
 
@@ -135,7 +135,8 @@ type HealthService = ServiceDefinition &
 
 const PATIENCE_MS = 30_000;
 
-function unary<Message>(
+/** Sends these bytes to a method. */
+export function unary<Message>(
   client: Client,
   path: string,
   bytes: Uint8Array,

@@ -14,15 +14,18 @@ export interface HttpCall {
   readonly headers?: Record<string, string | string[]>;
   readonly body?: string | Buffer;
   readonly agent?: Agent;
+  /** In place of the host and port of the URL. */
+  readonly socketPath?: string;
 }
 
 const KEEP_ALIVE = new Agent({ keepAlive: true, maxSockets: 64 });
 
 export function call(baseUrl: string, path: string, options: HttpCall = {}): Promise<HttpAnswer> {
   const { hostname, port } = new URL(baseUrl);
-  const { method = 'GET', headers = {}, body, agent = KEEP_ALIVE } = options;
+  const { method = 'GET', headers = {}, body, agent = KEEP_ALIVE, socketPath } = options;
+  const place = socketPath === undefined ? { hostname, port } : { socketPath };
   return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path, method, headers, agent }, (response) => {
+    const sent = request({ ...place, path, method, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);

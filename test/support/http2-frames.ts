@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 export const DATA_OF_PING = Buffer.alloc(8, 7);
 export const CANCEL = Buffer.from([0, 0, 0, 8]);
-export const END_HEADERS = 4;
+const END_HEADERS = 4;
 export const ACK = 1;
 export const END_STREAM = 1;
 export const Type = {
@@ -35,23 +35,13 @@ export async function connectRawHttp2(port: number, path: string): Promise<RawHt
   socket.on('data', (bytes: Buffer) => {
     received = Buffer.concat([received, bytes]);
   });
-  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0)]));
-  const head = Buffer.concat([
-    // Indexed: POST, http (RFC 7541, appendix A).
-    Buffer.from([0x83, 0x86]),
-    ...[
-      [':path', path],
-      [':authority', 'a'],
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-    ].map(([name = '', value = '']) => literal(name, value)),
-  ]);
+  socket.write(START);
   let nextStream = 1;
   return {
     openAndReset(count) {
       const frames: Buffer[] = [];
       for (const end = nextStream + 2 * count; nextStream < end; nextStream += 2) {
-        frames.push(frame(Type.headers, END_HEADERS, nextStream, head));
+        frames.push(callHeaders(nextStream, { path }));
         frames.push(frame(Type.reset, 0, nextStream, CANCEL));
       }
       socket.write(Buffer.concat(frames));
@@ -110,7 +100,7 @@ interface CallHeaders {
 }
 
 /** `:authority` as a literal that enters the dynamic table. Shorter than 127 bytes. */
-export function indexedAuthority(authority: string): Buffer {
+function indexedAuthority(authority: string): Buffer {
   return Buffer.concat([Buffer.from([0x41, authority.length]), Buffer.from(authority)]);
 }
 

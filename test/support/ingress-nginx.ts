@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { freePort } from './ports.ts';
-import { patient, type RunningProxy, runProxy } from './proxies.ts';
+import { nginxArguments, patient, type RunningProxy, runProxy } from './proxies.ts';
 
 const MANIFEST = new URL('../../deploy/ingress-nginx/ingress.yaml', import.meta.url);
 const PREFIX = 'nginx.ingress.kubernetes.io/';
@@ -52,8 +52,7 @@ export async function startIngressNginx(behind: IngressBehind): Promise<RunningP
   const file = join(folder, 'nginx.conf');
   const text = configuration(annotationsFor(behind), behind, port);
   writeFileSync(file, behind.hasShippedTimeouts === true ? text : patient(text));
-  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
-  return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals], port, folder);
+  return runProxy('nginx', nginxArguments(file, folder), port, folder);
 }
 
 function annotationsFor({

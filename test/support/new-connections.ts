@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import type { RunningProcess } from './process.ts';
 
-export type Fate = 'answered' | 'refused' | 'cut off';
+type Fate = 'answered' | 'refused' | 'cut off';
 
 export interface NewConnection {
   /** Resolves once the kernel of the server has accepted or refused it. */

@@ -53,7 +53,7 @@ function lineIn(subject: string): string {
 }
 
 /** What differs for headgate doctor. */
-export function asInRelease02(part: string): string {
+function asInRelease02(part: string): string {
   return part
     .replace(
       'error_page 403 = $headgate_answers_403;',

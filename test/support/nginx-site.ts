@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
-import { patient, type RunningProgram, runProxy } from './proxies.ts';
+import { nginxArguments, patient, type RunningProgram, runProxy } from './proxies.ts';
 import { proxyConfigOf } from './proxy-config.ts';
 
 const MODIFIED = new Date('2026-06-01T10:00:00Z');
@@ -53,13 +53,13 @@ export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
   return { folder, file, port };
 }
 
-export const nginxArguments = ({ folder, file }: WrittenSite) => [
-  ...['-p', folder, '-c', file, '-e', 'stderr'],
-  ...['-g', `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`],
-];
-
 export async function startNginxSite(site: NginxSite): Promise<RunningProgram & WrittenSite> {
   const written = await writeNginxSite(site);
-  const program = await runProxy('nginx', nginxArguments(written), written.port, written.folder);
+  const program = await runProxy(
+    'nginx',
+    nginxArguments(written.file, written.folder),
+    written.port,
+    written.folder,
+  );
   return { ...program, ...written };
 }

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-export const RULES_FOLDER = new URL('../../deploy/prometheus/', import.meta.url);
+const RULES_FOLDER = new URL('../../deploy/prometheus/', import.meta.url);
 const RUNBOOK_FOLDER = new URL('../../docs/runbooks/', import.meta.url);
 export const RULES_FILE = new URL('alerts.yaml', RULES_FOLDER);
 
-export interface Rule {
+interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -1,11 +1,9 @@
 /** Gateways with the ops API, their policies, and requests of clients and operators to them. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
+import { temporaryFile } from './temporary.ts';
 
 /** API keys in the policy file, by their ids. */
 export const KEYS = { acme: 'key-of-acme-1', globex: 'key-of-globex-1' } as const;
@@ -39,10 +37,7 @@ policies:
 
 /** A file with the policies, until the stack is disposed of. */
 export function policyFile(lab: AsyncDisposableStack): string {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-operations-'));
-  lab.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'policies.yaml');
-  writeFileSync(path, POLICIES);
+  const path = temporaryFile(lab, POLICIES);
   return path;
 }
 

@@ -14,7 +14,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ProgramName } from './provision.ts';
+import type { ProgramName } from './programs.ts';
 import { commandsIn, SEALED } from './sealed-network.ts';
 
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));

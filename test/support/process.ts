@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { waitUntil } from './eventually.ts';
 
 export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
@@ -73,8 +74,6 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-const ACCEPTS_WITHIN_MS = 60_000;
-
 /** Resolves once something accepts connections there. Rejects when the process ends before. */
 export async function accepting(port: number, process: RunningProcess): Promise<void> {
   let hasEnded = false;
@@ -82,15 +81,16 @@ export async function accepting(port: number, process: RunningProcess): Promise<
     hasEnded = true;
   };
   process.exited().then(end, end);
-  for (const endMs = Date.now() + ACCEPTS_WITHIN_MS; Date.now() < endMs && !hasEnded; ) {
-    const socket = connect(port, '127.0.0.1');
-    const connected = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false),
-    ]).catch(() => false);
-    socket.destroy();
-    if (connected) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`nothing listens on port ${port}:\n${process.output()}`);
+  await waitUntil(`something listens on port ${port}`, async () => hasEnded || accepts(port));
+  if (hasEnded) throw new Error(`nothing listens on port ${port}:\n${process.output()}`);
+}
+
+function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }

@@ -1,6 +1,6 @@
 /** The version of a program, as it prints it. */
 import { spawnSync } from 'node:child_process';
-import { findProgram, type ProgramName } from './provision.ts';
+import { findProgram, type ProgramName } from './programs.ts';
 
 /** The flag that prints the version. Some programs print it on stderr. */
 const VERSION_FLAG: Readonly<Record<string, string>> = {

@@ -2,9 +2,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
-import { findProgram, type ProgramName } from './provision.ts';
+import { findProgram, type ProgramName } from './programs.ts';
+import { isShort } from './short-form.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 
@@ -40,44 +42,72 @@ export interface RunningProgram extends RunningProxy {
   readonly pid: number;
 }
 
-export async function startNginx(behind: Behind): Promise<RunningProgram> {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-'));
-  const port = await freePort();
-  const file = changed('nginx/nginx.conf', {
-    folder,
-    behind,
-    changes: {
-      'listen 8000': `listen 127.0.0.1:${port}`,
-      '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
-      '127.0.0.1:8080': behind.socket ? `unix:${behind.socket}` : `127.0.0.1:${behind.headgate}`,
-      ...(behind.secret && {
-        '#proxy_set_header X-Headgate-Secret "the secret"': `proxy_set_header X-Headgate-Secret "${behind.secret}"`,
-      }),
-      ...behind.changes,
-    },
-  });
-  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
-  const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
-  return runProxy('nginx', args, port, folder);
+/** Where the tests start a program with a file of deploy/: the file with other ports, and how it runs. */
+interface Shipped {
+  readonly program: ProgramName;
+  /** In deploy/. */
+  readonly file: string;
+  /** Texts of the file, and what replaces them. */
+  readonly changes: (port: number) => Readonly<Record<string, string>>;
+  readonly args: (file: string, folder: string) => string[];
+  readonly env?: (folder: string) => NodeJS.ProcessEnv;
 }
 
+async function startShipped(
+  behind: Behind,
+  { program, file, changes, args, env = () => process.env }: Shipped,
+): Promise<RunningProgram> {
+  const folder = mkdtempSync(join(tmpdir(), `headgate-${program}-`));
+  const port = await freePort();
+  const all = { ...changes(port), ...behind.changes };
+  const copy = changed(file, { folder, behind, changes: all });
+  return runProxy(program, args(copy, folder), port, folder, env(folder));
+}
+
+/** The line of a file of deploy/ that sends the secret, without its comment mark. */
+export function secretLine(line: string, { secret }: Behind): Readonly<Record<string, string>> {
+  return secret ? { [`#${line}`]: line.replace('the secret', secret) } : {};
+}
+
+export function startNginx(behind: Behind): Promise<RunningProgram> {
+  const { application, headgate, socket } = behind;
+  return startShipped(behind, {
+    program: 'nginx',
+    file: 'nginx/nginx.conf',
+    changes: (port) => ({
+      'listen 8000': `listen 127.0.0.1:${port}`,
+      '127.0.0.1:3000': `127.0.0.1:${application}`,
+      '127.0.0.1:8080': socket ? `unix:${socket}` : `127.0.0.1:${headgate}`,
+      ...secretLine('proxy_set_header X-Headgate-Secret "the secret"', behind),
+    }),
+    args: nginxArguments,
+  });
+}
+
+/** In the foreground, with its error log on stderr. */
+export function nginxArguments(file: string, folder: string): string[] {
+  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
+  return ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
+}
+
+/** The versions that this run tests. */
+export const ENVOYS = isShort ? (['envoy'] as const) : (['envoy-oldest', 'envoy'] as const);
+export const CADDIES = isShort ? (['caddy'] as const) : (['caddy', 'caddy-newest'] as const);
 type Envoy = 'envoy' | 'envoy-oldest';
+type Caddy = 'caddy' | 'caddy-newest';
 
 export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProgram> {
   return runEnvoy(program, 'envoy/envoy.yaml', behind, {
     'port_value: 8080': `port_value: ${behind.headgate}`,
-    ...(behind.secret && {
-      '#- { key: x-headgate-secret, value: "the secret"': `- { key: x-headgate-secret, value: "${behind.secret}"`,
-    }),
+    ...secretLine('- { key: x-headgate-secret, value: "the secret"', behind),
   });
 }
 
 export function startEnvoyGrpc(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProgram> {
+  const secret = 'initial_metadata: [{ key: x-headgate-secret, value: "the secret"';
   return runEnvoy(program, 'envoy/envoy-grpc.yaml', behind, {
     'port_value: 8081': `port_value: ${behind.grpc}`,
-    ...(behind.secret && {
-      '#initial_metadata: [{ key: x-headgate-secret, value: "the secret"': `initial_metadata: [{ key: x-headgate-secret, value: "${behind.secret}"`,
-    }),
+    ...secretLine(secret, behind),
   });
 }
 
@@ -91,25 +121,22 @@ export function startEnvoyRateLimit(
   });
 }
 
-async function runEnvoy(
+function runEnvoy(
   program: Envoy,
-  shipped: string,
+  file: string,
   behind: Behind,
   changes: Readonly<Record<string, string>>,
 ): Promise<RunningProgram> {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
-  const port = await freePort();
-  const file = changed(shipped, {
-    folder,
-    behind,
-    changes: {
+  return startShipped(behind, {
+    program,
+    file,
+    changes: (port) => ({
       'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
       'port_value: 3000': `port_value: ${behind.application}`,
       ...changes,
-      ...behind.changes,
-    },
+    }),
+    args: envoyArguments,
   });
-  return runProxy(program, envoyArguments(file), port, folder);
 }
 
 /** One thread, and a shared-memory segment that no other Envoy uses. */
@@ -117,27 +144,58 @@ export function envoyArguments(file: string): string[] {
   return ['-c', file, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
 }
 
-type Caddy = 'caddy' | 'caddy-newest';
-
-export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Promise<RunningProxy> {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
-  const port = await freePort();
-  const file = changed('caddy/Caddyfile', {
-    folder,
-    behind,
-    changes: {
+export async function startCaddy(
+  behind: Behind,
+  program: Caddy = 'caddy',
+): Promise<RunningProgram> {
+  const { application, headgate, secret } = behind;
+  const checks = await freePort();
+  return startShipped(behind, {
+    program,
+    file: 'caddy/Caddyfile',
+    changes: (port) => ({
       ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
-      '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
-      '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
+      '127.0.0.1:3000': `127.0.0.1:${application}`,
+      '127.0.0.1:8080': `127.0.0.1:${headgate}`,
       // For its checks. Several Caddys could share one port.
-      ':8090': `:${await freePort()}`,
-      ...behind.changes,
-    },
+      ':8090': `:${checks}`,
+    }),
+    args: caddyArguments,
+    env: (folder) => ({ ...caddyEnvironment(folder), HEADGATE_PROXY_SECRET: secret }),
   });
-  // Caddy writes its data below its home.
-  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-  const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
-  return runProxy(program, ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
+}
+
+export function caddyArguments(file: string): string[] {
+  return ['run', '--config', file, '--adapter', 'caddyfile'];
+}
+
+/** Caddy writes its data below its home. */
+export function caddyEnvironment(folder: string): NodeJS.ProcessEnv {
+  return { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+}
+
+const HAPROXY_ACTION = fileURLToPath(new URL('haproxy/headgate.lua', DEPLOY));
+
+/** Where HAProxy finds the action of headgate. */
+export const withHaproxyAction = (text: string) =>
+  text.replace('per-thread headgate.lua', `per-thread "${HAPROXY_ACTION}"`);
+
+export async function startHaproxy(behind: Behind): Promise<RunningProgram> {
+  const { application, headgate } = behind;
+  const calls = await freePort();
+  return startShipped(behind, {
+    program: 'haproxy',
+    file: 'haproxy/haproxy.cfg',
+    changes: (port) => ({
+      'per-thread headgate.lua': withHaproxyAction('per-thread headgate.lua'),
+      'bind :8000': `bind 127.0.0.1:${port}`,
+      '127.0.0.1:8090': `127.0.0.1:${calls}`,
+      '127.0.0.1:3000': `127.0.0.1:${application}`,
+      '127.0.0.1:8080': `127.0.0.1:${headgate}`,
+      ...secretLine(`http-request set-var(txn.headgate_secret) 'str("the secret")'`, behind),
+    }),
+    args: (file) => ['-f', file],
+  });
 }
 
 export async function runProxy(

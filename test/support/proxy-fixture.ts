@@ -17,7 +17,7 @@ export interface ProxyFixture {
   readonly needs: ExpectedAnswers;
 }
 
-export interface ExpectedCheck {
+interface ExpectedCheck {
   readonly method: string;
   readonly host: string;
   readonly target: string;
@@ -32,7 +32,7 @@ export interface ExpectedCheck {
 }
 
 /** Statuses. */
-export interface ExpectedAnswers {
+interface ExpectedAnswers {
   readonly denied: 429 | 403;
   readonly badRequest: 400 | 403;
   /** Headers of a denial that other proxies do not get, by the status and body that a client must see. */
@@ -101,7 +101,7 @@ function changedLines(
 }
 
 /** As Node has them with `joinDuplicateHeaders`. */
-export function joinedHeaders(headers: readonly HeaderLine[]): Record<string, string> {
+function joinedHeaders(headers: readonly HeaderLine[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [name, value] of headers) {
     const key = name.toLowerCase();

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
-import { messageOf, type Reply } from './grpc-client.ts';
+import { messageOf, type Reply, type Sent, unary } from './grpc-client.ts';
 
 const PROTOS = loadSync(
   fileURLToPath(new URL('../fixtures/ratelimit/rls.proto', import.meta.url)),
@@ -14,7 +14,7 @@ const PROTOS = loadSync(
 );
 const REQUEST = messageOf(PROTOS, 'tests.Request');
 const RESPONSE = messageOf(PROTOS, 'tests.Response');
-export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
+const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 
 export interface RateLimitResponse {
   readonly overall_code: string;
@@ -30,22 +30,14 @@ export interface RateLimitResponse {
 }
 
 export const requestBytes = (request: object): Buffer => REQUEST.serialize(request);
-export const readResponse = (bytes: Buffer): RateLimitResponse =>
+const readResponse = (bytes: Buffer): RateLimitResponse =>
   RESPONSE.deserialize(bytes) as RateLimitResponse;
 
 export interface RateLimitClient extends Disposable {
   /** `request`: a RateLimitRequest. */
-  ask(
-    request: object,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<Reply<RateLimitResponse>>;
-  send(
-    bytes: Buffer,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<Reply<RateLimitResponse>>;
+  ask(request: object, headers?: Sent): Promise<Reply<RateLimitResponse>>;
+  send(bytes: Buffer, headers?: Sent): Promise<Reply<RateLimitResponse>>;
 }
-
-const PATIENCE_MS = 30_000;
 
 export function connectRateLimit(
   port: number,
@@ -56,23 +48,8 @@ export function connectRateLimit(
     'grpc.enable_retries': 0,
     'grpc.ssl_target_name_override': 'localhost',
   });
-  const send = (bytes: Buffer, headers: Readonly<Record<string, string>> = {}) =>
-    new Promise<Reply<RateLimitResponse>>((resolve) => {
-      const deadline = Date.now() + PATIENCE_MS;
-      const metadata = new Metadata();
-      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
-      const onReply = (error: ServiceError | null, message?: RateLimitResponse) =>
-        resolve({ code: error?.code ?? 0, details: error?.details ?? '', message });
-      client.makeUnaryRequest(
-        SHOULD_RATE_LIMIT,
-        (it: Buffer) => it,
-        readResponse,
-        bytes,
-        metadata,
-        { deadline },
-        onReply,
-      );
-    });
+  const send = (bytes: Buffer, headers?: Sent) =>
+    unary(client, SHOULD_RATE_LIMIT, bytes, readResponse, headers);
   return {
     send,
     ask: (request, headers) => send(requestBytes(request), headers),

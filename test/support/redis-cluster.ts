@@ -27,7 +27,7 @@ export interface TestRedisCluster extends AsyncDisposable {
   settled(): Promise<void>;
 }
 
-export interface Shard {
+interface Shard {
   readonly master: RedisNode;
   readonly replicas: readonly RedisNode[];
   holds(slot: number): boolean;

@@ -1,11 +1,11 @@
 /** A Redis server of this machine with a folder of its own, which can be killed or frozen and started again there. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { waitUntil } from './eventually.ts';
 import { freePort } from './ports.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { temporaryFolder } from './temporary.ts';
 
 export interface RedisNode extends AsyncDisposable {
   readonly url: string;
@@ -29,8 +29,7 @@ export interface RedisNodeOptions {
 export async function startRedisNode(options: RedisNodeOptions): Promise<RedisNode> {
   const { args, account, files } = options;
   await using unlessItStarts = new AsyncDisposableStack();
-  const cwd = mkdtempSync(join(tmpdir(), 'headgate-redis-'));
-  unlessItStarts.defer(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = temporaryFolder(unlessItStarts);
   const port = options.port ?? (await freePort());
   for (const [name, text] of Object.entries(files?.(port) ?? {})) {
     writeFileSync(join(cwd, name), text);
@@ -63,11 +62,8 @@ export function lookAt({ url }: RedisNode): Redis {
   return client.on('error', () => {});
 }
 
-/** Asks until it is so; what cannot be asked yet is not so. Resolves to when it was so, by performance.now(). */
-export async function until(what: string, ask: () => Promise<boolean>, withinMs = 30_000) {
-  for (const endMs = performance.now() + withinMs; performance.now() < endMs; ) {
-    if (await ask().catch(() => false)) return performance.now();
-    await sleep(10);
-  }
-  throw new Error(`still not so after ${withinMs} ms: ${what}`);
+/** Waits for what a server must say first. Resolves to when it was so, by performance.now(). */
+export async function until(what: string, ask: () => Promise<boolean>): Promise<number> {
+  await waitUntil(what, () => ask().catch(() => false));
+  return performance.now();
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { GenericContainer } from 'testcontainers';
 import { inject, test } from 'vitest';
-import { IN_DOCKER } from './provision.ts';
+import { IN_DOCKER } from './programs.ts';
 import { startRedisServer } from './redis-server.ts';
 
 export interface TestRedis extends AsyncDisposable {

@@ -4,7 +4,8 @@ import type {
   LimitReport,
   PolicyReport,
   ReplayReport,
-} from '../../src/cli/evidence/replay/replay-report.ts';
+} from '../../src/cli/evidence/replay/report.ts';
+import { Random } from './random.ts';
 
 export interface ReplaySample {
   readonly report: ReplayReport;
@@ -19,13 +20,13 @@ export interface SampleOptions {
   readonly hasDifference?: boolean;
 }
 
-export const SAMPLE_START_MS = Date.UTC(2026, 0, 5, 6);
+const SAMPLE_START_MS = Date.UTC(2026, 0, 5, 6);
 const MINUTE_MS = 60_000;
 const LIMITS = [5, 100, 1_200];
 
 export function sampleReplay(options: SampleOptions): ReplaySample {
   const { policies: names, minutes, clientName = (n) => `client ${n}` } = options;
-  const random = randomNumbers();
+  const random = new Random(42);
   const charts = names.map((name, i) => ({ name, minutes: minutesOf(i, minutes, random) }));
   const limits = names.map((name, i) => limitChart(name, LIMITS[i % LIMITS.length] ?? 5, random));
   const policies = charts.map((chart, i) => policyReport(chart, limits[i]?.allows ?? ''));
@@ -84,16 +85,14 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
   return { report, charts: { policies: charts, limits } };
 }
 
-type Random = () => number;
-
 /** A busy day, a quiet night, and every seventh hour an attack that every other policy denies in part. */
 function minutesOf(policy: number, minutes: number, random: Random): MinutePoint[] {
   const points: MinutePoint[] = [];
   for (let minute = 0; minute < minutes; minute++) {
     const ofDay = 1 + Math.sin((minute / 1_440) * 2 * Math.PI);
     const isAttack = policy % 2 === 0 && minute % 420 > 300 && minute % 420 < 320;
-    const usual = Math.floor((ofDay * 90 * (0.7 + 0.6 * random())) / (1 + policy));
-    const attack = isAttack ? Math.floor(120 + 60 * random()) : 0;
+    const usual = Math.floor((ofDay * 90 * (0.7 + 0.6 * random.next())) / (1 + policy));
+    const attack = isAttack ? Math.floor(120 + 60 * random.next()) : 0;
     if (usual + attack === 0) continue;
     const atMs = SAMPLE_START_MS + minute * MINUTE_MS;
     points.push([atMs, usual + attack, Math.floor(attack * 0.8)]);
@@ -104,7 +103,10 @@ function minutesOf(policy: number, minutes: number, random: Random): MinutePoint
 function limitChart(policy: string, limit: number, random: Random) {
   const peaks = new Map<number, number>();
   for (let client = 0; client < 3_000; client++) {
-    const peak = Math.max(1, Math.round(((limit / 4) * random() ** 3) / (0.02 + random() ** 2)));
+    const peak = Math.max(
+      1,
+      Math.round(((limit / 4) * random.next() ** 3) / (0.02 + random.next() ** 2)),
+    );
     peaks.set(peak, (peaks.get(peak) ?? 0) + 1);
   }
   return {
@@ -168,14 +170,5 @@ function difference(
     newly_allowed: [],
     clients_newly_denied: changed,
     clients_newly_allowed: [],
-  };
-}
-
-/** From 0 to 1, by the generator of Park and Miller. */
-function randomNumbers(): Random {
-  let state = 42;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
   };
 }

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { findProgram, type ProgramName } from './provision.ts';
+import { findProgram, type ProgramName } from './programs.ts';
 import { MAIN, NODE } from './tested-command.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -49,5 +49,6 @@ export const AWAIT_GATEWAY = awaiting('http://127.0.0.1:9464/readyz');
 export const AWAIT_PROXY = awaiting('http://127.0.0.1:8000/');
 
 function awaiting(url: string): string {
-  return `curl -s -o /dev/null --max-time 20 --retry 60 --retry-delay 1 --retry-connrefused ${url}`;
+  const loop = `until curl -s -o /dev/null --max-time 20 ${url}; do sleep 0.05; done`;
+  return `timeout 100 sh -c '${loop}'`;
 }

@@ -1,6 +1,6 @@
 /** A TCP proxy that misbehaves on demand, each connection in the same way from one chunk to the next. */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listenLocally } from './local-server.ts';
 
 /** What is wrong with the wire; nothing of it by default. */
 export interface Toxic {
@@ -83,10 +83,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const resetConnections = () => {
     for (const connection of connections) connection.reset();
   };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, [Symbol.asyncDispose]: close } = await listenLocally(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     get endedReplies() {
       return endedReplies;
     },
@@ -104,8 +103,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     [Symbol.asyncDispose]: async () => {
       for (const connection of connections) connection.destroy();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }

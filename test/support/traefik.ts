@@ -12,7 +12,7 @@ import { delimiter, join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { call } from './http.ts';
 import { startProcess } from './process.ts';
-import { isExecutable } from './provision.ts';
+import { isExecutable } from './programs.ts';
 import type { Behind, RunningProxy } from './proxies.ts';
 import { copyFiles, type Files } from './traefik-files.ts';
 import { replayTraefik } from './traefik-replay.ts';

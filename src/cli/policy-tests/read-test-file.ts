@@ -128,7 +128,7 @@ class TestFileReader {
     });
   }
 
-  /** Without the steps that have mistakes. */
+  /** Steps with mistakes are left out. */
   #steps(entries: readonly unknown[], path: Path): ReadStep[] {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];
@@ -149,7 +149,7 @@ class TestFileReader {
     }
   }
 
-  /** Undefined if the value has mistakes, which are reported. */
+  /** Reports mistakes; undefined if there are any. */
   #parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const { mistakes, yaml } = this.#sources;
     return parsePart(schema, value, { at, yaml, mistakes });

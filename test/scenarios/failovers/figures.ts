@@ -9,7 +9,7 @@ import {
 } from './load.ts';
 import type { FailoverRun, Turn } from './run.ts';
 
-export interface TurnFigures {
+interface TurnFigures {
   readonly turn: Turn;
   /** Admissions that clients saw and the new master does not have. */
   readonly forgotten: number;

@@ -6,17 +6,17 @@
  * One client is exempt: its requests do not need Redis, so only the machine delays them.
  */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import calculateSlot from 'cluster-key-slot';
 import { listedKeyPartition } from '../../../src/gateway/core/identity/partition.ts';
 import { headerOf, type Outcome, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { until } from '../../support/redis-node.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
 
 const MODES = ['allow', 'deny', 'local'] as const;
-export type FailureMode = (typeof MODES)[number];
+type FailureMode = (typeof MODES)[number];
 
 export interface Client {
   readonly id: string;
@@ -113,8 +113,7 @@ export async function startFailoverLoad(
   { perSecond, deadlineMs }: { readonly perSecond: number; readonly deadlineMs: number },
 ): Promise<FailoverLoad> {
   await using unlessItStarts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-failover-'));
-  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(unlessItStarts);
   const policies = join(folder, 'policies.yaml');
   const exempt = newClient('exempt', 'exempt', 'allow');
   writeFileSync(policies, policyFile([...clients, exempt], exempt));

@@ -12,7 +12,7 @@ export const FAULTS = [
   'ill-formed answer',
   'not accepted',
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+type Fault = (typeof FAULTS)[number];
 
 export interface Offence {
   readonly fault: Fault;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printTable } from '../../../tools/table.ts';
 import type { GatewayProcess } from '../../support/gateway.ts';
-import { findProgram } from '../../support/provision.ts';
+import { findProgram } from '../../support/programs.ts';
 import { silentLifeMs } from '../hostile/run.ts';
 import { defineScenario } from '../scenario.ts';
 import {

@@ -5,16 +5,14 @@
  * A relay between proxy and gateway records which side closed each connection.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type RunningProxy, startCaddy, startEnvoy, startNginx } from '../../support/proxies.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 
 /** The idle time in the copy of the shipped file. */
 export const IDLE_MS = 1_000;
@@ -203,10 +201,10 @@ function whatIsWrong(run: Omit<EdgeRun, 'wrong'>): string[] {
 
 export async function startUnlimitedGateway(): Promise<GatewayProcess> {
   await using unlessItStarts = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-keep-alive-'));
-  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, '{ version: 1, default: { limits: [1000000/1h] } }');
+  const policies = temporaryFile(
+    unlessItStarts,
+    '{ version: 1, default: { limits: [1000000/1h] } }',
+  );
   const gateway = unlessItStarts.use(await startGatewayProcess({ HEADGATE_POLICIES: policies }));
   const started = unlessItStarts.move();
   return { ...gateway, [Symbol.asyncDispose]: () => started.disposeAsync() };
@@ -238,7 +236,7 @@ interface Relayed {
   closedBy: 'proxy' | 'gateway' | undefined;
 }
 
-export interface Relay extends Server {
+interface Relay extends Server {
   sums(): RelaySums;
 }
 

@@ -34,7 +34,7 @@ export interface FreezesOptions extends OutageOptions {
   readonly mostGrowthMib: number;
 }
 
-export interface Freeze {
+interface Freeze {
   readonly durationMs: number;
   /** Between these two Redis is frozen. */
   readonly frozenMs: number;
@@ -48,7 +48,7 @@ export interface Freeze {
 }
 
 /** What Redis counted, in units of all clients and policies. */
-export interface Counted {
+interface Counted {
   readonly sent: number;
   readonly admitted: number;
   readonly counted: number;

@@ -35,7 +35,7 @@ export interface KillsOptions extends OutageOptions {
   readonly backWithinMs: number;
 }
 
-export interface Outage {
+interface Outage {
   readonly killedMs: number;
   /** Between these two there is no Redis. */
   readonly goneMs: number;

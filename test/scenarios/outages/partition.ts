@@ -24,7 +24,7 @@ import {
   startOutageGateway,
 } from './lab.ts';
 
-export const GATEWAYS = 4;
+const GATEWAYS = 4;
 /** The first has even shares, the second uneven ones. Of the third, some gateways get no share. */
 export const LIMITS = [40, 10, 3] as const;
 

@@ -2,9 +2,6 @@
  * A rolling deployment: three gateways behind each proxy, one of which at a time is stopped by SIGTERM and started again,
  * under steady load.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { headerOf, type Outcome, percentile, startLoad } from '../../../tools/load/open-loop.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -13,6 +10,7 @@ import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Behind, type RunningProxy, startEnvoy, startNginx } from '../../support/proxies.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
+import { temporaryFile } from '../../support/temporary.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
 
 export interface RollingOptions {
@@ -31,7 +29,7 @@ export interface RollingRun {
 }
 
 /** What the clients of one proxy saw. */
-export interface ClientsView {
+interface ClientsView {
   readonly requests: number;
   /** Every answer other than the application's. */
   readonly failed: readonly string[];
@@ -78,10 +76,7 @@ export async function runRolling(options: RollingOptions): Promise<RollingRun> {
       opsPort: await freePort(),
     })),
   );
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-rolling-'));
-  cleanUp.defer(() => rmSync(folder, { recursive: true }));
-  const policies = join(folder, 'policies.yaml');
-  writeFileSync(policies, `{ version: 1, default: { limits: [${LIMIT}/1h] } }`);
+  const policies = temporaryFile(cleanUp, `{ version: 1, default: { limits: [${LIMIT}/1h] } }`);
   const start = ({ port, opsPort }: Place) =>
     startGatewayProcess({
       HEADGATE_POLICIES: policies,

@@ -59,7 +59,7 @@ interface Turn {
 }
 
 /** The limit of a key changes from take to take, as it does when policies are loaded anew. */
-export const LIMITS = [1, 2, 3, 5, 9];
+const LIMITS = [1, 2, 3, 5, 9];
 /** Traffic has from one to sixty turns. */
 const MEAN_TURNS = 30;
 const COSTS = [1, 1, 1, 1, 2, 3, 0, -1, -2, 7];
@@ -185,7 +185,7 @@ export const FORWARD_MS = fc.oneof(
   fc.constantFrom(0, 0, 0, 1, 60_000, 300_000),
   fc.integer({ min: 0, max: 120_000 }),
 );
-export const ANY_WAY_MS = fc.oneof(FORWARD_MS, fc.constantFrom(-1, -5_000, -120_000));
+const ANY_WAY_MS = fc.oneof(FORWARD_MS, fc.constantFrom(-1, -5_000, -120_000));
 
 /** Every kind of traffic that stores must agree on, and its share of the turns. */
 export const TRAFFICS: readonly {

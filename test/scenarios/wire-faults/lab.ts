@@ -25,8 +25,8 @@ export const DEFAULT_DEADLINE_MS = 50;
 /** What a request may take in addition. */
 const SLACK_MS = 10;
 
-export const POLICIES = ['allow', 'deny', 'local'] as const;
-export type PolicyName = (typeof POLICIES)[number];
+const POLICIES = ['allow', 'deny', 'local'] as const;
+type PolicyName = (typeof POLICIES)[number];
 type Asked = PolicyName | 'exempt';
 const ASKED: readonly Asked[] = [...POLICIES, 'exempt'];
 
@@ -35,8 +35,8 @@ export type Mode = 'enforced' | 'local' | 'open' | 'closed';
 const MODE_WITHOUT_STORE = { allow: 'open', deny: 'closed', local: 'local' } as const;
 
 /** Each policy has another limit, so that a response of another request is noticed. */
-export const LIMITS = { allow: 999_999, deny: 888_888, local: 777_777 } as const;
-export const WINDOW_MS = 3_600_000;
+const LIMITS = { allow: 999_999, deny: 888_888, local: 777_777 } as const;
+const WINDOW_MS = 3_600_000;
 const RIGHT_CLOCK_MS = 60_000;
 /** A late answer is judged by its wait. After this time a request counts as unanswered. */
 const PATIENCE_MS = 20_000;

@@ -33,7 +33,7 @@ export function documentedWorstCase({ algorithm, limit, burst }: Quota): number 
 }
 
 /** Takes all that it gets, from one moment to another: as soon as the answers say that there is room. */
-export interface Greed {
+interface Greed {
   /** Milliseconds since the start of a window that is aligned to the epoch. */
   readonly fromMs: number;
   readonly toMs: number;

@@ -21,6 +21,6 @@ export function isKeyHeader(name: string): boolean {
   return identitySchema.safeParse({ api_key: { header: name } }).success;
 }
 
-/** For the findings on limits per header. */
+/** Stands in findings on limits per header. */
 export const INVENTED =
   'All values from one address together get twice the limit, so that inventing values gains nothing. If your proxy sets the header itself, list it in identity.verified_headers.';

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mistakesIn, POLICIES, testFile } from '../../../support/policy-tests.ts';
+import { rounds } from '../../../support/short-form.ts';
 
 const inSteps = (...steps: string[]) => mistakesIn({ 'a_test.yaml': testFile(steps) });
 const LOGIN = 'client: alice, send: POST /login';
@@ -270,7 +271,7 @@ test('whatever stands in a test file, its mistakes are reported', async () => {
       const damaged = text.slice(0, at) + added + text.slice(at + removed);
       expect(Array.isArray(await mistakesIn({ 'a_test.yaml': damaged }))).toBe(true);
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(150) },
   );
   const odd = fc.anything({ maxDepth: 4, key: fc.constantFrom(...KEYS), withNullPrototype: false });
   await fc.assert(
@@ -282,7 +283,7 @@ test('whatever stands in a test file, its mistakes are reported', async () => {
       };
       expect((await mistakesIn({ 'a_test.yaml': JSON.stringify(file) })).length).toBeGreaterThan(0);
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(150) },
   );
 });
 

@@ -7,7 +7,7 @@ import { validatePolicyFile } from '../../../../../src/gateway/config/policy-fil
 import { policyFileContext } from '../../../../support/policies.ts';
 
 /** A month after the date of the Cloudflare list that the tests use. */
-export const TODAY_MS = Date.parse('2026-12-01');
+const TODAY_MS = Date.parse('2026-12-01');
 
 export function diagnosticsIn(
   text: string,

@@ -5,6 +5,7 @@ import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
 import { compileRules, examineRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
 import { explainMatch } from '../../../../../src/gateway/ratelimit/rules/describe.ts';
 import { readRuleFile } from '../../../../../src/gateway/ratelimit/rules/rule-file.ts';
+import { rounds } from '../../../../support/short-form.ts';
 
 const LIMIT = { unit: 'minute', requests_per_unit: 5 };
 
@@ -116,7 +117,7 @@ describe('a text', () => {
         const errors = files[0]?.diagnostics.filter(({ severity }) => severity === 'error') ?? [];
         expect(rules === undefined).toBe(errors.length > 0);
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     );
   });
   test('of any values is compiled or refused', () => {
@@ -146,7 +147,7 @@ describe('a text', () => {
         const file = { name: 'cds', value: { domain, descriptors } };
         expect(() => examineRules([file], { mergeDomains: false })).not.toThrow();
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     );
   });
 });
