@@ -40,7 +40,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     response.end();
   },
   redirect(_, response) {
-    response.writeHead(302, { Location: '/elsewhere?from=redirect' }).end();
+    response.writeHead(302, { Location: '/elsewhere?from=redirect', 'Content-Length': 0 }).end();
   },
   'redirect-to-host'(request, response) {
     const { host } = request.headers;
