@@ -30,17 +30,15 @@ export type CountPolicies = (
 export function createPolicyCounting(options: PolicyCountingOptions): CountPolicies {
   const { count, observer, name, nameShadow, span } = options;
 
-  /** Each policy is counted alone: a denial by one must not keep another from counting. Reports after the decision. */
-  async function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext) {
+  /** Each policy is counted alone: a denial by one must not keep another from counting. */
+  function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext): void {
     const group = { descriptors: describe([policy], client, context), leavesFailure: true };
-    try {
-      const decision = await count(group, (counted) => decide([counted]), span);
-      if (decision.verdict === 'deny')
-        observer.wouldDeny(nameShadow(decision, client, context.headers));
-    } catch (error) {
-      // The request is decided already, so a store failure changes nothing.
-      if (!(error instanceof StoreError)) throw error;
-    }
+    const report = (counted: Counted) => {
+      const decision = nameShadow(decide([counted]), client, context.headers);
+      if (decision.verdict === 'deny') observer.wouldDeny(decision);
+    };
+    const counting = count(group, report, span);
+    if (counting instanceof Promise) counting.catch(ignoreStoreFailure);
   }
 
   return (client, applied, context) => {
@@ -50,7 +48,7 @@ export function createPolicyCounting(options: PolicyCountingOptions): CountPolic
       // Policies in shadow mode count only requests that are allowed.
       if (enforced !== applied && decision.verdict === 'allow' && decision.mode === 'enforced') {
         for (const shadow of inMode('shadow', applied, overrides.modes)) {
-          void countShadow(shadow, client, context);
+          countShadow(shadow, client, context);
         }
       }
       return name(decision, client, headers);
@@ -67,6 +65,11 @@ export function createPolicyCounting(options: PolicyCountingOptions): CountPolic
       span,
     );
   };
+}
+
+/** The request is decided already, so a store failure changes nothing. */
+function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
 }
 
 /** Most requests have enforced policies only: they get the same array back. */
