@@ -230,7 +230,11 @@ export function changed(name: string, { folder, changes, behind = {} }: Changed)
   let text = behind.text ?? readFileSync(new URL(name, DEPLOY), 'utf8');
   for (const [shipped, free] of Object.entries(changes)) {
     if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
-    text = text.replaceAll(shipped, free);
+    // A port that was put in before may begin with the digits of a shipped one.
+    const isPart = (after: string) => /\d$/.test(shipped) && /^\d/.test(after);
+    text = text
+      .split(shipped)
+      .reduce((before, after) => `${before}${isPart(after) ? shipped : free}${after}`);
   }
   const copy = join(folder, name.slice(name.lastIndexOf('/') + 1));
   writeFileSync(copy, behind.hasShippedTimeouts === true ? text : patient(text));

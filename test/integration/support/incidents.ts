@@ -210,7 +210,7 @@ export const ALIASES = words(`
   X-Headgate-Client-IP X-Headgate-Peer-IP CF-Connecting-IP X-User X-Tenant`).flatMap((name) =>
   [/-/g, /-(?=[^-]*$)/].flatMap((hyphens) => [
     name.replace(hyphens, '_'),
-    name.replace(hyphens, '../../support'),
+    name.replace(hyphens, '.'),
   ]),
 );
 /** Names of properties that every object has. */

@@ -67,7 +67,7 @@ const OF_EVERY_OBJECT = { apiVersion: TEXT, kind: TEXT, metadata: { type: 'objec
 
 function schemasOf({ spec: { group, names, versions } }: Definition): [string, Schema][] {
   return versions.map(({ name: version, schema }) => {
-    const name = `${names.singular}-${group.split('../../support')[0]}-${version}.json`;
+    const name = `${names.singular}-${group.split('.')[0]}-${version}.json`;
     const all = strict(schema?.openAPIV3Schema ?? {}) as Schema;
     return [name, { ...all, properties: { ...(all.properties as Schema), ...OF_EVERY_OBJECT } }];
   });
@@ -101,8 +101,7 @@ function envoyGateway(schemas: ReadonlyMap<string, Schema>): Schema {
     (schema, name) => (schema?.properties as Readonly<Record<string, Schema>> | undefined)?.[name],
     proxy,
   );
-  if (rateLimitDeployment === undefined)
-    throw new Error(`EnvoyProxy has no ${path.join('../../support')}`);
+  if (rateLimitDeployment === undefined) throw new Error(`EnvoyProxy has no ${path.join('.')}`);
   return closed({
     apiVersion: TEXT,
     kind: TEXT,
