@@ -8,12 +8,12 @@
 import { createSecretKey } from 'node:crypto';
 import { createLogRequests } from '../src/cli/evidence/log-request.ts';
 import { findPathRoutes } from '../src/cli/evidence/suggest/path-routes.ts';
-import { dayOf, eachDayPeak } from '../src/cli/evidence/suggest/peaks.ts';
-import { writePolicyFile } from '../src/cli/evidence/suggest/policy-file.ts';
-import { draftPolicyFile } from '../src/cli/evidence/suggest/policy-file-draft.ts';
+import { eachDayPeak } from '../src/cli/evidence/suggest/peaks.ts';
+import { draftPolicyFile, writePolicyFile } from '../src/cli/evidence/suggest/policy-file.ts';
 import { type Suggestions, suggest } from '../src/cli/evidence/suggest/suggest.ts';
 import { type Traffic, trafficIn } from '../src/cli/evidence/suggest/traffic.ts';
 import { type Recorded, TrafficLog } from '../src/cli/evidence/suggest/traffic-log.ts';
+import { dayOf } from '../src/cli/evidence/suggest/windows.ts';
 import { createCheck, UNOBSERVED } from '../src/gateway/core/check.ts';
 import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';

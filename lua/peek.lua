@@ -19,7 +19,7 @@ for i = 1, #KEYS do
   descriptor.named_before = row.inherits_from < 0 and descriptors[i + row.inherits_from]
   descriptors[i] = descriptor
   row.read(descriptor)
-  answer(descriptor, false)
+  record_and_reply(descriptor, false)
 end
 
 return reply

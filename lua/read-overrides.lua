@@ -8,7 +8,7 @@
 --- @include "server"
 --- @include "override-bounds"
 
--- Of the reply: fields and values, and their bytes.
+-- The bounds of the reply: its fields and values, and their bytes.
 local MAX_ROWS, MAX_BYTES = 20000, 12582912
 
 local key = KEYS[1]

@@ -28,7 +28,7 @@ for i = 1, #KEYS do
   count = count + 1
   local descriptor = descriptors[count]
   if not descriptor then
-    -- With room for the fields of a log: a table that grows is slower.
+    -- It has the fields of a log from the start, because a table that grows is slower.
     descriptor = { key = '', row = row, units = 0, length = 0, first = 0, newest = 0, age_ms = 0 }
     descriptors[count] = descriptor
   end
@@ -37,7 +37,7 @@ for i = 1, #KEYS do
   if not row.read(descriptor) then admitted = false end
   if is_last then
     if not admitted then take_remainders(descriptors, count) end
-    for j = 1, count do answer(descriptors[j], admitted) end
+    for j = 1, count do record_and_reply(descriptors[j], admitted) end
     count, admitted = 0, true
   end
 end

@@ -1,11 +1,11 @@
--- Stores or removes overrides, and tells all gateways to read them again. Overrides end by this server's clock, because
+-- Stores or removes overrides, and notifies all gateways. Overrides end by this server's clock, because
 -- the clocks of gateways may differ.
 --
 -- KEYS[1]  hash: one field per override. Its value is the moment when the override ends, in milliseconds since the epoch,
 --          a space, and the override's text. A removed override stays until it would have ended, so that a gateway that
 --          still remembers it does not take it for lost and restore it. Its text is then a note that begins with `-`,
 --          or empty.
--- ARGV[1]  the channel on which gateways are told
+-- ARGV[1]  the channel that gateways subscribe to
 -- ARGV[2]  how many overrides are kept at most
 -- ARGV[3]  1 keeps what is already stored under the same field; 0 replaces it
 -- ARGV[4]  the first of the rows, each of three arguments: the field, how long the override lasts in milliseconds (0

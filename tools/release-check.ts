@@ -4,10 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import {
-  ageOf,
-  parseCloudflareRanges,
-} from '../src/gateway/config/policy-file/cloudflare-ranges.ts';
+import { ageOf, parseCloudflareRanges } from '../src/gateway/config/policy-file/read.ts';
 import { SHIPPED_RANGES } from '../src/gateway/config/shipped-files.ts';
 import { packageVersion, readReleaseFiles } from './release/release-files.ts';
 import { releaseProblems } from './release/release-problems.ts';

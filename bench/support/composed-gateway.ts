@@ -14,7 +14,7 @@ import {
   type PolicySource,
 } from '../../src/gateway/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { VERSION } from '../../src/gateway/config/version.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
 import { createTelemetry, type Telemetry } from '../../src/gateway/telemetry/telemetry.ts';
 
 const [kind = '', opsPort = '', policies = ''] = process.argv.slice(2);

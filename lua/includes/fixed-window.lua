@@ -36,14 +36,14 @@ function fixed.read(descriptor)
     local start_ms, units = string.match(value, '^(%d+) (%d+)$')
     -- Gateways with other versions of the time zone rules may differ in the start of a window, by less than half of it.
     if tonumber(start_ms) > row.start_ms - row.window_ms / 2 then count = tonumber(units) end
-    -- Also if the clock was set back: the units of the later window count in this one.
+    -- The clock may have been set back. Then the units of the later window count in this one.
     if tonumber(start_ms) > row.start_ms then fixed_write(descriptor, count) end
   end
   descriptor.count = count
   return fixed_fits(row, count)
 end
 
-function fixed.settle(descriptor, admitted)
+function fixed.record(descriptor, admitted)
   local row, count = descriptor.row, descriptor.count
   if row.cost < 0 and admitted then
     count = math.max(0, count + row.cost)

@@ -8,7 +8,7 @@ local function is_override(field, value)
   return #field <= LONGEST_FIELD and #value <= LONGEST_VALUE
 end
 
--- Of a removed override only a note is left, which begins with a hyphen, or nothing.
+-- A removed override leaves a note that begins with a hyphen, or nothing.
 local function is_removed(text)
   return text == '' or string.sub(text, 1, 1) == '-'
 end

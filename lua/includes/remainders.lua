@@ -12,7 +12,7 @@ local function take_units(descriptor, units)
   descriptor.taken = units
   if units == 0 then return end
   descriptor.row = row_of_remainder(row, units)
-  row.settle(descriptor, true)
+  row.record(descriptor, true)
   descriptor.row = row
   row.read(descriptor)
 end
@@ -29,8 +29,8 @@ local function take_remainders(descriptors, count)
     local descriptor = descriptors[i]
     local row, later = descriptor.row, descriptor.later
     if row.takes_remainder and not descriptor.named_before then
-      local left = row.settle(descriptor, false)
-      local left_later = later and later.row.settle(later, false)
+      local left = row.record(descriptor, false)
+      local left_later = later and later.row.record(later, false)
       local units = math.min(row.cost, left, left_later or left)
       -- The previous name knows all calls that the current one knows.
       if units > 0 and not use_call(descriptor, left, true) then units = 0 end

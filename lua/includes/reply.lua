@@ -7,10 +7,10 @@
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 
--- Settles a descriptor and appends its two to four numbers, see RETURNS in take.lua.
-local function answer(descriptor, admitted)
+-- Records a request at one of its descriptors and appends two to four numbers, see RETURNS in take.lua.
+local function record_and_reply(descriptor, admitted)
   local row = descriptor.row
-  local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
+  local remaining, reset_ms, wait_ms = row.record(descriptor, admitted)
   if admitted and row.notes_calls then note_call(descriptor) end
   if admitted and row.spends_call then use_call(descriptor, remaining, false) end
   reply[length + 1] = admitted and remaining or -1 - remaining

@@ -2,13 +2,17 @@
 --
 -- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
 --          is 64 higher for the last descriptor of a request.
--- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed; with `-1`, the key one
---          before its own is the previous name of its client, of whose bucket it inherits the debt; `bucket+500` owes at
---          least 500 units x window_ms), limit in units, window
---          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, and what rejected
---          requests take: nothing (0), their cost (1), nothing from a quota that may have charges (2), or as a charge, what
---          is left (3), or what it took under another name, in another slot (4); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
---          refund: it always fits, and no count goes below 0.
+-- ARGV[4]  the first of the rows, each of six arguments:
+--            algorithm: log, counter, bucket or fixed. A number may follow: with `bucket-1`, the key one before is the
+--            previous name of the same client, and the bucket inherits its debt; `bucket+500` owes at least 500 units x
+--            window_ms
+--            limit in units
+--            window, see includes/window.lua; only fixed windows have a calendar
+--            burst in units
+--            cost in units. 0 is a check, which takes nothing. Below 0 it is a refund, which always fits; no count goes
+--            below 0
+--            what rejected requests take, see includes/admitted-calls.lua: nothing (0), their cost (1), nothing from a
+--            quota that may have charges (2), as a charge what is left (3), what it took in another slot (4)
 --
 --- @include "now"
 --- @include "window"
@@ -20,7 +24,7 @@
 -- Each algorithm has two functions:
 --
 --   read(descriptor)              Returns whether the request fits. Leaves what it read in the descriptor's fields.
---   settle(descriptor, admitted)  Follows `read`. Records the request if it was admitted or rejected requests count.
+--   record(descriptor, admitted)  Follows `read`. Records the request if it was admitted or rejected requests count.
 --                                 Returns the units remaining, the milliseconds until the quota is full again (of a
 --                                 bucket, the debt), and the milliseconds until a request of this cost fits.
 --
@@ -37,7 +41,7 @@ for i = 4, #ARGV, 6 do
   local cost = tonumber(ARGV[i + 4])
   rows[#rows + 1] = {
     read = algorithm.read,
-    settle = algorithm.settle,
+    record = algorithm.record,
     limit = tonumber(ARGV[i + 1]),
     window_ms = window_ms,
     start_ms = start_ms,

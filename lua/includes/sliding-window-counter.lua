@@ -49,18 +49,18 @@ local function counter_wait(descriptor)
   local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
   local window_ms = row.window_ms
   local left_ms = window_ms - descriptor.elapsed_ms
-  local room = row.limit - current - row.need
-  if row.cost < 0 or previous * left_ms <= room * window_ms then return 0 end
-  local late_enough_ms = room > 0 and math.floor(room * window_ms / previous) or 0
+  local free = row.limit - current - row.need
+  if row.cost < 0 or previous * left_ms <= free * window_ms then return 0 end
+  local late_enough_ms = free > 0 and math.floor(free * window_ms / previous) or 0
   if late_enough_ms > 0 then return left_ms - late_enough_ms end
   if current == 0 then return left_ms end
   return left_ms + math.max(0, window_ms - math.floor(math.max(0, row.limit - row.need) * window_ms / current))
 end
 
-function counter.settle(descriptor, admitted)
+function counter.record(descriptor, admitted)
   local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
   if row.cost < 0 and admitted then
-    -- From the current window, then from the previous one.
+    -- A refund goes to the current window first.
     local rest = current + row.cost
     current, previous = math.max(0, rest), math.max(0, previous + math.min(0, rest))
     if current + previous > 0 then

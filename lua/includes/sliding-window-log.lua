@@ -220,8 +220,8 @@ local function most_units(descriptor)
   return math.max(descriptor.row.limit, descriptor.units)
 end
 
--- Drops the units beyond `most_units` from the head of a log.
-local function make_room(descriptor)
+-- Drops the oldest units of a log beyond `most_units`.
+local function evict_excess(descriptor)
   local key = descriptor.key
   descriptor.newest, descriptor.length = entry_at(key, -1), call('LLEN', key)
   local start, length = start_of(descriptor), descriptor.length
@@ -268,7 +268,7 @@ local function refund(descriptor, units)
   if first > 0 then drop_before(descriptor, first) end
 end
 
--- Milliseconds until a request of this cost fits. Of one that costs more than the limit: until nothing counts.
+-- Milliseconds until a request of this cost fits. For a cost above the limit, until nothing counts.
 local function log_wait(descriptor)
   local row, first, newest = descriptor.row, descriptor.first, descriptor.newest
   local excess = descriptor.units + row.need - row.limit
@@ -286,7 +286,7 @@ local function log_wait(descriptor)
   return row.window_ms - (time_of(newest) - time_of(entry)) % TIMES - descriptor.age_ms
 end
 
-function log.settle(descriptor, admitted)
+function log.record(descriptor, admitted)
   local row = descriptor.row
   if row.cost < 0 and admitted then
     refund(descriptor, -row.cost)
@@ -298,7 +298,7 @@ function log.settle(descriptor, admitted)
       if remaining >= row.cost then return remaining, row.window_ms, 0 end
     else
       append(descriptor, math.min(row.cost, most_units(descriptor)))
-      make_room(descriptor)
+      evict_excess(descriptor)
     end
     log.read(descriptor)
   end

@@ -39,7 +39,7 @@ function bucket.read(descriptor)
   return debt + row.need * row.window_ms <= row.burst * row.window_ms
 end
 
-function bucket.settle(descriptor, admitted)
+function bucket.record(descriptor, admitted)
   local row, debt = descriptor.row, descriptor.debt
   local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
   if row.cost < 0 and admitted then

@@ -47,7 +47,7 @@ export function addHelp(command: Command): void {
   if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`);
 }
 
-/** With the names of its parents: `headgate clients top`. */
+/** `headgate clients top` */
 export function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }

@@ -1,6 +1,6 @@
 /** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
-import { VERSION } from '../gateway/config/version.ts';
+import { VERSION } from '../gateway/config/shipped-files.ts';
 import { addHelp, nameOf } from './help.ts';
 import { complain, linesIn, say } from './output/output.ts';
 import { reportFailure } from './output/report-failure.ts';
@@ -15,7 +15,7 @@ const VERSION_FLAGS = ['-V', '--version'];
 /** The default command. */
 const SERVE = 'serve';
 
-/** In the order of `--help`. A command is loaded only if it runs, because some take longer to load than others to run. */
+/** A command is loaded only if it runs, because some take longer to load than others to run. `--help` lists them in this order. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
   demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALGORITHMS } from '../../src/gateway/core/counting/store.ts';
 import { LONG_PERIOD_MS } from '../../src/gateway/core/identity/salts.ts';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
-import { DerivedSalts } from '../../src/gateway/stores/salts/derived-salts.ts';
+import { DerivedSalts } from '../../src/gateway/stores/salts/salt-sources.ts';
 import { expectSameAnswers, FORWARD_MS } from '../scenarios/same-answers/run.ts';
 import { checkOn } from '../support/check-on.ts';
 import { policySetFrom } from '../support/policies.ts';

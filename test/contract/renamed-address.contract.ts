@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { LONG_PERIOD_MS } from '../../src/gateway/core/identity/salts.ts';
-import { DerivedSalts } from '../../src/gateway/stores/salts/derived-salts.ts';
+import { DerivedSalts } from '../../src/gateway/stores/salts/salt-sources.ts';
 import { checkOn } from '../support/check-on.ts';
 import { policySetFrom } from '../support/policies.ts';
 import { checkRequest } from '../support/requests.ts';

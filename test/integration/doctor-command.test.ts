@@ -543,7 +543,7 @@ include sites/*.conf;`;
     const [finding] = onProxy(await examine(join(folder, 'nginx.conf')));
     expect(finding).toMatchObject({
       id: 'unreadable-include',
-      problem: expect.stringContaining('include each other'),
+      problem: expect.stringContaining('includes itself'),
     });
     writeFileSync(join(folder, 'many.conf'), 'include many.conf;\n'.repeat(50));
     writeFileSync(join(folder, 'nginx.conf'), 'http { include many.conf; }');

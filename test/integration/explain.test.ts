@@ -24,7 +24,7 @@ test('explains a request of a client behind Cloudflare, step by step', async () 
   for (const line of [
     /^proxy {5}127\.0\.0\.1 is a trusted proxy: loopback, 127\.0\.0\.0\/8$/m,
     /^ {10}cf-connecting-ip is used: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/m,
-    /^identity {2}no api_key was sent, or it was not accepted$/m,
+    /^identity {2}no API key was sent, or it was not accepted$/m,
     /^path {6}\/api\/\/auth\/LOGIN is read as \/api\/auth\/login$/m,
     /^policy {4}login applies: it is the most specific match$/m,
     /^ {10}search does not match: it requires path \/api\/search and method GET$/m,

@@ -17,7 +17,7 @@ const PRIVATE_TEXTS: Readonly<Record<string, string>> = {
   'broken yaml': `[ ${SECRET}: {\n`,
   braces: `} ${SECRET} {`,
 };
-const KINDS = ['nginx', 'ingress-nginx', 'traefik', 'kong', 'express-rate-limit'];
+const KINDS = ['nginx', 'ingress-nginx', 'traefik', 'kong'];
 const POLICIES = 'version: 1\ndefault: { limits: [1/1h] }\nsurprise: 1\n';
 
 const root = mkdtempSync(join(tmpdir(), 'headgate-linked-'));

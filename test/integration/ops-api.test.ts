@@ -1,6 +1,6 @@
 /** The ops API: access, inputs and answers. Hostile input neither breaks it nor appears in answers or logs. */
 import { Ajv } from 'ajv';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/gateway/config/settings/settings.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops/ops-routes.ts';
 import { strayLines } from '../scenarios/hostile/run.ts';
@@ -47,6 +47,13 @@ beforeAll(async () => {
   )) as [Gateway, Gateway, Gateway];
 });
 afterAll(() => started.disposeAsync());
+// A fault fails the test that caused it.
+afterEach(() => {
+  for (const gateway of [open, guarded, silent]) {
+    expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
+    expect(strayLines(gateway.output())).toEqual([]);
+  }
+});
 
 interface Schema {
   readonly type?: string;
@@ -639,13 +646,6 @@ describe('a client', () => {
   ])('gets %i for an odd request to explain, %#', async (expected, body) => {
     const { status } = await operate(open, 'POST /v1/explain', body);
     expect(status).toBe(expected);
-  });
-
-  test('has caused no fault in the tests above', () => {
-    for (const gateway of [open, guarded, silent]) {
-      expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
-      expect(strayLines(gateway.output())).toEqual([]);
-    }
   });
 });
 

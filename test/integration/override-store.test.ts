@@ -5,8 +5,8 @@ import {
   OverrideStoreFull,
   type StoredOverride,
 } from '../../src/gateway/stores/overrides/override-store.ts';
+import { RedisOverrideStore } from '../../src/gateway/stores/overrides/redis-override-store.ts';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
-import { RedisOverrideStore } from '../../src/gateway/stores/redis/redis-override-store.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { connectClient } from '../support/stores.ts';
 

@@ -1,8 +1,8 @@
 /** The overview at one gateway shows what all gateways on one Redis did, and how they are. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Inspection } from '../../src/gateway/operations/schemas/inspect.ts';
-import type { Overview } from '../../src/gateway/operations/schemas/overview.ts';
+import type { Output } from '../../src/gateway/operations/operation-table.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import {
@@ -29,19 +29,19 @@ let two: Gateway;
 let many: Gateway;
 
 const overviewAt = async (gateway: Gateway) => {
-  const { status, answer } = await operate<Overview>(gateway, 'GET /v1/overview');
+  const { status, answer } = await operate<Output<'overview'>>(gateway, 'GET /v1/overview');
   expect(status).toBe(200);
   return answer;
 };
 
 const sum = (counts: readonly number[] = []) => counts.reduce((a, b) => a + b, 0);
 
-function countsIn({ policies: listed }: Overview, name: string) {
+function countsIn({ policies: listed }: Output<'overview'>, name: string) {
   const found = listed.find((policy) => policy.name === name);
   return [sum(found?.requests), sum(found?.denials), sum(found?.would_deny)];
 }
 
-const until = (gateway: Gateway, isSo: (overview: Overview) => boolean, what: string) =>
+const until = (gateway: Gateway, isSo: (overview: Output<'overview'>) => boolean, what: string) =>
   eventually(() => overviewAt(gateway), isSo, WITHIN_MS, what);
 
 beforeAll(async () => {
@@ -111,7 +111,8 @@ describe.skipIf(!ownRedisIsHere)('the overview', () => {
     await override(two, 'block', '192.0.2.77');
     for (const gateway of [one, two, many]) {
       const found = await eventually(
-        () => operate<Inspection>(gateway, 'POST /v1/clients/inspect', { client: '192.0.2.77' }),
+        () =>
+          operate<Output<'inspect'>>(gateway, 'POST /v1/clients/inspect', { client: '192.0.2.77' }),
         ({ answer }) => answer.overrides.length > 0,
         WITHIN_MS,
       );

@@ -1,8 +1,7 @@
 /** The Redis store, without a gateway, on a server that stops answering. */
 import { expect } from 'vitest';
 import { StoreError } from '../../src/gateway/core/counting/store.ts';
-import { InFlight } from '../../src/gateway/stores/redis/in-flight.ts';
-import { RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { InFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 import { connectClient } from '../support/stores.ts';

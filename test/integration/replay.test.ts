@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ReplayReport } from '../../src/cli/evidence/replay/replay-report.ts';
+import type { ReplayReport } from '../../src/cli/evidence/replay/report.ts';
 import { type Circumstances, runCommand } from '../support/command.ts';
 import { combinedLine, LOG_START_MS, logEntry, randomEntries } from '../support/log-entries.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';

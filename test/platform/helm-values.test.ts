@@ -1,6 +1,5 @@
 /** What helm says about values of the chart that are wrong, and what the notes say about values that are not safe. */
 import { describe, expect, inject, test } from 'vitest';
-import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
 import { chartFile, notesOf, refusalOf, renderedChart, valueFile } from './support/helm.ts';
 import { containersOf, type Deployment, ofKind } from './support/kubernetes.ts';
 
@@ -121,8 +120,8 @@ describe.skipIf(!hasHelm)('helm refuses', () => {
     const set = ofKind<Deployment>(objects, 'Deployment')
       .flatMap(containersOf)
       .flatMap(({ env = [] }) => env.map(({ name }) => name));
-    const ofTheChart = set.filter((name) => name !== SETTINGS.replicas.name);
-    for (const name of [...ofTheChart, SETTINGS.opsPort.name, SETTINGS.socket.name])
+    const ofTheChart = set.filter((name) => name !== 'HEADGATE_REPLICAS');
+    for (const name of [...ofTheChart, 'HEADGATE_OPS_PORT', 'HEADGATE_LISTEN'])
       expect(refusalOf(`extraEnv: [{ name: ${name}, value: "1" }]`)).toContain(`${name} `);
   });
 });
@@ -133,7 +132,7 @@ describe.skipIf(!hasHelm)('HEADGATE_REPLICAS', () => {
     ofKind<Deployment>(renderedChart([], `${REDIS}\n${values}`), 'Deployment')
       .flatMap(containersOf)
       .flatMap(({ env = [] }) => env as { name: string; value?: string }[])
-      .flatMap(({ name, value }) => (name === SETTINGS.replicas.name ? [value] : []));
+      .flatMap(({ name, value }) => (name === 'HEADGATE_REPLICAS' ? [value] : []));
   const more = 'extraEnv: [{ name: HEADGATE_REPLICAS, value: "7" }]';
 
   test('is the number of pods, with an autoscaler the smallest, or that of extraEnv', () => {

@@ -1,6 +1,6 @@
 /**
- * docs/recipes/from-*.md: the configuration of each page becomes its policy file and its findings, the file is free of
- * mistakes and warnings, its tests pass, and a real gateway with it answers what the page shows.
+ * docs/recipes/from-*.md: the configuration of each page becomes its policy file and its findings, if headgate imports it;
+ * the file is free of mistakes and warnings, its tests pass, and a real gateway with it answers what the page shows.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,8 @@ import { agree, comparable, readRecipe, runCommands, waitsOf } from './support/r
 
 const FOLDER = new URL('../../docs/recipes/', import.meta.url);
 const PAGES = globSync('from-*.md', { cwd: fileURLToPath(FOLDER) }).sort();
+/** Its options are copied by hand. */
+const BY_HAND = 'from-express-rate-limit.md';
 
 test('there is a recipe for every kind of import', () => {
   const text = PAGES.map((page) => readFileSync(new URL(page, FOLDER), 'utf8')).join('\n');
@@ -36,7 +38,7 @@ const WRITTEN = 'policies.yaml: ';
 describe.each(PAGES)('docs/recipes/%s', (name) => {
   const page = readRecipe(new URL(name, FOLDER));
 
-  test('shows what the import makes of its configuration', async () => {
+  test.runIf(name !== BY_HAND)('shows what the import makes of its configuration', async () => {
     const { kind, file, source, said } = shownImport(name);
     const folder = mkdtempSync(join(tmpdir(), 'headgate-import-recipe-'));
     try {

@@ -1,11 +1,12 @@
 /** The page of the ops server in a browser: two gateways, a real Redis, and an operator who looks and acts. */
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { VERSION } from '../../src/gateway/config/version.ts';
-import type { Overview } from '../../src/gateway/operations/schemas/overview.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
+import type { Output } from '../../src/gateway/operations/operation-table.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
@@ -79,7 +80,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
   test.concurrent('shows how all gateways are, and the traffic of each policy', async () => {
     await denied({ address: newAddress() }, two);
     await eventually(
-      () => operate<Overview>(one, 'GET /v1/overview'),
+      () => operate<Output<'overview'>>(one, 'GET /v1/overview'),
       ({ answer }) => answer.policies.some((policy) => policy.denials.some((count) => count > 0)),
       WITHIN_MS,
     );

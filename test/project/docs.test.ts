@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { createProgram } from '../../src/cli/program.ts';
 import { validatePolicyFile } from '../../src/gateway/config/policy-file/validate.ts';
 import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
-import { readYaml } from '../../src/gateway/config/yaml-text.ts';
+import { YamlFile } from '../../src/gateway/config/yaml/yaml-file.ts';
 import { commandReference } from '../../tools/docs/commands.ts';
 import { configurationReference } from '../../tools/docs/configuration.ts';
 import { PAGES, pageFile } from '../../tools/docs/pages.ts';
@@ -45,7 +45,7 @@ describe.each([
 
 test('every setting has one row', () => {
   const page = read(pageFile('configuration'));
-  for (const { name, meaning } of Object.values(SETTINGS)) {
+  for (const { name, meaning } of SETTINGS) {
     const rows = page.split('\n').filter((line) => line.startsWith(`| \`${name}\``));
     expect(rows, name).toHaveLength(1);
     expect(rows[0]).toContain(meaning);
@@ -64,7 +64,7 @@ test.each(examples)('is a valid part of a policy file:\n%s', (example) => {
   const file = {
     version: 1,
     default: { limits: ['1000/1h'] },
-    ...(readYaml(example).value as object),
+    ...(new YamlFile(example, 'example').value as object),
   };
   const mistakesOf = () => validatePolicyFile(stringify(file), 'example.yaml', policyFileContext());
   expect(mistakesOf).not.toThrow();

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { examinePolicies } from '../../src/cli/check/advice/examine-policies.ts';
-import { asJson } from '../../src/cli/output/diagnostics-json.ts';
+import { DIAGNOSTIC_FORMS } from '../../src/cli/output/diagnostics.ts';
 import { SHIPPED_RANGES } from '../../src/gateway/config/shipped-files.ts';
 import { readText } from '../../src/gateway/config/text-file.ts';
 import { fieldsOf, type Names, namesOf, sorted } from './released-names.ts';
@@ -27,7 +27,7 @@ function checkJsonFields(): string[] {
   const files = Object.keys(texts).map((policies) =>
     examinePolicies({ policies, cloudflareRanges: SHIPPED_RANGES }, Date.now(), read),
   );
-  return fieldsOf(JSON.parse(asJson(files)));
+  return fieldsOf(JSON.parse(DIAGNOSTIC_FORMS.json(files)));
 }
 
 test('the fixture has names of every kind', () => {

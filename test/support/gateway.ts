@@ -12,7 +12,7 @@ import { OpenResources } from '../../src/gateway/app/open-resources.ts';
 import { reportPolicies, watchPolicies } from '../../src/gateway/app/policy-reload.ts';
 import { openPolicySource } from '../../src/gateway/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { VERSION } from '../../src/gateway/config/version.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
 import { createTelemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { eventually } from './eventually.ts';
 import { call } from './http.ts';

@@ -1,5 +1,5 @@
 /** Entries of an access log for tests: random, but the same each time. */
-import type { LogEntry } from '../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../src/cli/evidence/formats/log-format.ts';
 
 export const LOG_START_MS = Date.UTC(2026, 10, 1, 22);
 

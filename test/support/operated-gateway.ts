@@ -2,12 +2,13 @@
 import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
-import type { OutputOf } from '../../src/gateway/operations/operation.ts';
-import type { OPERATIONS, OperationName } from '../../src/gateway/operations/operation-table.ts';
-import { createOperate } from '../../src/gateway/operations/operations.ts';
-import { answerQuery } from '../../src/gateway/operations/queries.ts';
-import { RecentActions } from '../../src/gateway/operations/recent-actions.ts';
-import type { Gateway, GatewayStatus } from '../../src/gateway/operations/running-gateway.ts';
+import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
+import { answerQuery, createOperate } from '../../src/gateway/operations/operations.ts';
+import {
+  type Gateway,
+  type GatewayStatus,
+  RecentActions,
+} from '../../src/gateway/operations/running-gateway.ts';
 import { LocalShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
@@ -114,7 +115,7 @@ export function operatedGateway(options: OperatedOptions) {
       return decision;
     },
     operate: async <Name extends OperationName>(name: Name, input: unknown = {}) =>
-      (await operate(name, input)) as OutputOf<(typeof OPERATIONS)[Name]>,
+      (await operate(name, input)) as Output<Name>,
     close() {
       overrides.close();
       denials.close();

@@ -1,6 +1,6 @@
-import type { CloudflareRanges } from '../../src/gateway/config/policy-file/cloudflare-ranges.ts';
 import { compilePolicies } from '../../src/gateway/config/policy-file/compile.ts';
 import { readKeyFile } from '../../src/gateway/config/policy-file/key-list.ts';
+import type { CloudflareRanges } from '../../src/gateway/config/policy-file/read.ts';
 import {
   type PolicyFileContext,
   validatePolicyFile,

@@ -4,7 +4,7 @@ import {
   type ProxyConfigInput,
   proxyConfig,
 } from '../../src/cli/proxy-files/print/proxy-config.ts';
-import type { ValidFile } from '../../src/gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../src/gateway/config/policy-file/valid-file.ts';
 import { validatePolicyFile } from '../../src/gateway/config/policy-file/validate.ts';
 import { policyFileContext } from './policies.ts';
 

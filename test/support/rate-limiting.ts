@@ -10,7 +10,7 @@ import { createRateLimiting } from '../../src/gateway/ratelimit/rate-limiting.ts
 import { compileRules } from '../../src/gateway/ratelimit/rules/compile.ts';
 import { readRuleFile } from '../../src/gateway/ratelimit/rules/rule-file.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../src/gateway/stores/salts/salt-books.ts';
+import { SaltBooks } from '../../src/gateway/stores/salts/salt-sources.ts';
 
 export interface LimitingOptions extends Partial<AnswerTerms>, Partial<CountingTerms> {
   readonly store?: Pick<QuotaStore, 'take'>;

@@ -4,7 +4,7 @@ import type {
   LimitReport,
   PolicyReport,
   ReplayReport,
-} from '../../src/cli/evidence/replay/replay-report.ts';
+} from '../../src/cli/evidence/replay/report.ts';
 import { Random } from './random.ts';
 
 export interface ReplaySample {

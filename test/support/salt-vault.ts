@@ -1,5 +1,5 @@
 /** What Redis does for salts, in a map. */
-import type { SaltVault } from '../../src/gateway/stores/salts/shared-salt.ts';
+import type { SaltVault } from '../../src/gateway/stores/salts/salt-book.ts';
 
 export class TestSaltVault implements SaltVault {
   /** By name. */
@@ -25,7 +25,7 @@ export class TestSaltVault implements SaltVault {
     return agreed;
   }
 
-  async askOthers(): Promise<void> {
+  async requestLost(): Promise<void> {
     this.asked++;
     await this.onAsked();
   }

@@ -4,8 +4,7 @@ import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
-import { InFlight } from '../../src/gateway/stores/redis/in-flight.ts';
-import { RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { InFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';
 

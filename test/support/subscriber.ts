@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import type { StreamBounds } from '../../src/gateway/ratelimit/control-plane/ads-stream.ts';
 import {
+  Subscription,
   type SubscriptionOptions,
-  subscribe,
   type Timing,
 } from '../../src/gateway/ratelimit/control-plane/subscription.ts';
 import type { RuleFile } from '../../src/gateway/ratelimit/rules/rule.ts';
@@ -47,7 +47,7 @@ export function startSubscriber(options: SubscriberOptions): Subscriber {
     events.push(event);
     happened.dispatchEvent(new Event('event'));
   };
-  const subscription = subscribe({
+  const subscription = new Subscription({
     target: { host, port },
     node: { id: NODE_ID },
     timing: { ...TIMING, ...timing },

@@ -2,7 +2,7 @@
  * An access log of an imaginary shop, from a seed: people, offices behind one address, crawlers, monitors and attacks.
  * Each request says who sent it, so that tests and benchmarks know the truth.
  */
-import type { LogEntry } from '../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../src/cli/evidence/formats/log-format.ts';
 import { Random } from './random.ts';
 
 export interface SyntheticRequest {

@@ -1,17 +1,32 @@
 /** What `headgate top` knows and shows, for the tests of its parts. */
 import type { DeniedClient, Policy, Snapshot } from '../../src/cli/top/gather.ts';
-import { type Key, keysOf } from '../../src/cli/top/key.ts';
 import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
-import { textOf } from '../../src/cli/top/spans.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
-import { RATE_MS, ratesOf, sumOfRates } from '../../src/gateway/operations/overview-rates.ts';
+import { type Key, keysOf } from '../../src/cli/top/terminal.ts';
+import { textOf } from '../../src/cli/top/text.ts';
 import { statusOf } from '../../src/gateway/operations/overview-status.ts';
 
 const NOW = '2026-11-22T11:30:00.000Z';
 export const NOW_MS = Date.parse(NOW);
 const STEP_MS = 5_000;
 const STEPS = 180;
+const RATE_MS = 2 * STEP_MS;
+
+type Rates = Policy['rates'];
+type Series = Pick<Policy, keyof Rates>;
+
+/** Per second, in the last two steps. */
+function ratesOf({ requests, denials, would_deny }: Series): Rates {
+  const rate = (counts: readonly number[]) =>
+    (counts.slice(-2).reduce((sum, count) => sum + count, 0) * 1_000) / RATE_MS;
+  return { requests: rate(requests), denials: rate(denials), would_deny: rate(would_deny) };
+}
+
+function sumOfRates(all: readonly Rates[]): Rates {
+  const sum = (of: keyof Rates) => all.reduce((total, rates) => total + rates[of], 0);
+  return { requests: sum('requests'), denials: sum('denials'), would_deny: sum('would_deny') };
+}
 
 /** A series that ends in these counts. */
 export function seriesEnding(...last: number[]): number[] {

@@ -1,9 +1,8 @@
 /** Logs of a few known clients, for tests of suggestions. */
-
-import type { LogEntry } from '../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests } from '../../src/cli/evidence/log-request.ts';
 import { findPathRoutes } from '../../src/cli/evidence/suggest/path-routes.ts';
-import { findPolicyRoutes } from '../../src/cli/evidence/suggest/policy-routes.ts';
+import { findPolicyRoutes } from '../../src/cli/evidence/suggest/routes.ts';
 import { type SuggestOptions, suggest } from '../../src/cli/evidence/suggest/suggest.ts';
 import { TrafficLog } from '../../src/cli/evidence/suggest/traffic-log.ts';
 import { policySetFrom } from './policies.ts';

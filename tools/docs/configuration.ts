@@ -38,7 +38,7 @@ If a key is left out, its default applies. An unknown key is a mistake.
 `;
 
 export function configurationReference(): string {
-  const settings: readonly Setting[] = Object.values(SETTINGS);
+  const settings: readonly Setting[] = SETTINGS;
   const topics = Object.entries(TOPICS).flatMap(([topic, title]) => [
     `### ${title}\n`,
     table(

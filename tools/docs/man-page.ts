@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { EXIT_CODES } from '../../src/cli/output/exit-codes.ts';
 import { everyCommand } from '../../src/cli/program.ts';
-import { VERSION } from '../../src/gateway/config/version.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
 
 const SETTINGS = `Settings come from environment variables that begin with HEADGATE_. An option takes precedence over the setting that its description names. These are the most important ones:`;
 

@@ -1,6 +1,6 @@
 /** Writes the policy file part of docs/configuration.md, map by map, from the JSON Schema. */
 import { readFileSync } from 'node:fs';
-import { policyFileJsonSchema } from '../../src/gateway/config/policy-file/json-schema.ts';
+import { policyFileJsonSchema } from '../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
 /** The part of JSON Schema that our schema uses. */

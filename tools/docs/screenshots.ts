@@ -12,7 +12,7 @@ import { createGateway } from '../../src/gateway/app/gateway.ts';
 import { OpenResources } from '../../src/gateway/app/open-resources.ts';
 import { openPolicySource } from '../../src/gateway/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
-import { VERSION } from '../../src/gateway/config/version.ts';
+import { VERSION } from '../../src/gateway/config/shipped-files.ts';
 import { STEP_MS, STEPS } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
 import { createTelemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { call } from '../../test/support/http.ts';

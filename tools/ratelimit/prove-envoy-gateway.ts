@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { parseTarget } from '../../src/gateway/config/settings/target.ts';
+import { parseTarget } from '../../src/gateway/config/settings/control-plane-forms.ts';
 import { startProcess } from '../../test/support/process.ts';
 import { SEALED } from '../../test/support/sealed-network.ts';
 import { startSubscriber } from '../../test/support/subscriber.ts';

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { table } from './table.js';
 import { clientOf, timeOf } from './text.js';
 
-/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
 
 /** @param {Overview['actions']} actions */
 export function actionTable(actions) {

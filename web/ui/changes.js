@@ -3,8 +3,7 @@
 import { call } from './api.js';
 import { effectText, subjectText, timeText } from './text.js';
 
-/** @import { OutputOf } from '../../src/gateway/operations/operation.ts' */
-/** @import { BLOCK } from '../../src/gateway/operations/schemas/clients.ts' */
+/** @import { Output } from '../../src/gateway/operations/operation-table.ts' */
 /** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /** @import { Change } from './dialog.js' */
 
@@ -36,7 +35,7 @@ export function reset({ client, shown }, policies) {
   };
 }
 
-/** @typedef {OutputOf<typeof BLOCK>} AccessChanged */
+/** @typedef {Output<'block'>} AccessChanged */
 
 /** @param {NamedClient} client @returns {Change} */
 export function block({ client, shown }) {
@@ -74,7 +73,7 @@ export function changeMode(policy, mode) {
   ];
   return {
     title: `Change the mode of ${policy}`,
-    effect: `Its mode is ${mode}. The mode of the policy file returns when the time is over.`,
+    effect: `Its mode is ${mode}. The mode of the policy file returns when the override expires.`,
     verb: 'Change mode',
     hasEnd: true,
     reason: 'required',

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { countText, rateText } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
 /** @typedef {Overview['without_policy']} Series */
 
 const WIDTH = 360;

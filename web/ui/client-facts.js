@@ -5,8 +5,8 @@ import { table } from './table.js';
 import { clientOf, countText, durationText, nameOf, tag, timeOf } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { DenialDetails } from '../../src/gateway/operations/schemas/denials.ts' */
-/** @import { Inspection } from '../../src/gateway/operations/schemas/inspect.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'decision'>} DenialDetails */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'inspect'>} Inspection */
 
 /** @param {DenialDetails} decision */
 export function decisionFacts({

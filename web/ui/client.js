@@ -12,8 +12,8 @@ import { clientOf, clientText, effectText, nameOf, tag, timeOf } from './text.js
 
 /** @import { Child } from './dom.js' */
 /** @import { Page, View } from './page.js' */
-/** @import { DenialDetails } from '../../src/gateway/operations/schemas/denials.ts' */
-/** @import { Inspection } from '../../src/gateway/operations/schemas/inspect.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'decision'>} DenialDetails */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'inspect'>} Inspection */
 /** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /**
  * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string | undefined }} EndedOverride
@@ -159,7 +159,7 @@ function found(page) {
       'A decision id is in X-RateLimit-Decision-Id, in the body of a 429, and in the log.',
     );
   const client = inspection ?? decision;
-  if (client === undefined) return failures.length === 0 && h('p', {}, 'Asking the gateway.');
+  if (client === undefined) return failures.length === 0 && h('p', {}, 'Waiting for the gateway.');
   const overrides = inspection?.overrides ?? decision?.overrides ?? [];
   const listed = inspection?.listed ?? [decision?.listed ?? []].flat();
   return [

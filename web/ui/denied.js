@@ -9,7 +9,7 @@ import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } 
 
 /** @import { Page, View } from './page.js' */
 /** @import { Column, Sorting } from './table.js' */
-/** @import { DenialList } from '../../src/gateway/operations/schemas/denials.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'top'>} DenialList */
 /** @typedef {DenialList['clients'][number] & { client_id?: string | undefined, plan?: string | undefined }} Denied */
 
 const MOST = 100;
@@ -31,7 +31,7 @@ export const deniedView = {
   },
   show: (page) => [
     tools(page),
-    list === undefined ? h('p', {}, 'Asking the gateway.') : found(page, list),
+    list === undefined ? h('p', {}, 'Waiting for the gateway.') : found(page, list),
   ],
 };
 

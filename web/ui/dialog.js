@@ -139,7 +139,7 @@ function form(
       h(
         'button',
         { type: 'submit', class: 'confirm', 'aria-disabled': isBusy && 'true' },
-        isBusy ? 'Asking the gateway' : failure === undefined ? verb : 'Try again',
+        isBusy ? 'Waiting for the gateway' : failure === undefined ? verb : 'Try again',
       ),
       h('button', { type: 'button', onclick: close }, 'Cancel'),
     ),

@@ -5,7 +5,7 @@ import { field, select } from './dialog.js';
 import { h } from './dom.js';
 
 /** @import { Page, View } from './page.js' */
-/** @import { ExplainAnswer } from '../../src/gateway/operations/schemas/explain.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'explain'>} ExplainAnswer */
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const DIALECTS = [

@@ -12,7 +12,8 @@ import { policiesView } from './policies.js';
 import { forbidden, signInForm } from './sign-in.js';
 import { durationText, now, setClock, timeText } from './text.js';
 
-/** @import { Overview, StatusLine } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @import { StatusLine } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
 /** @import { Page, View } from './page.js' */
 /** @typedef {{ code: string, message: string, sinceMs: number }} Problem */
 
@@ -185,7 +186,7 @@ function draw() {
 /** At least one. @returns {StatusLine[]} */
 function statusLines() {
   if (problem === undefined) {
-    return overview?.status ?? [{ level: 'warning', text: 'Asking the gateway' }];
+    return overview?.status ?? [{ level: 'warning', text: 'Waiting for the gateway' }];
   }
   /** @type {StatusLine[]} */
   const age =

@@ -8,7 +8,7 @@ import { table } from './table.js';
 import { clientOf, effectText, nameOf, subjectText, timeOf } from './text.js';
 
 /** @import { View } from './page.js' */
-/** @import { OverrideList } from '../../src/gateway/operations/schemas/overrides.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'listOverrides'>} OverrideList */
 
 /** @type {OverrideList | undefined} */
 let list;

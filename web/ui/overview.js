@@ -8,7 +8,7 @@ import { countOf, countText, nameOf, rateText, shareText, timeOf, timeText } fro
 /** @import { Child } from './dom.js' */
 /** @import { Series } from './chart.js' */
 /** @import { View } from './page.js' */
-/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
 
 const MOST_ACTIONS = 5;
 /** The gateway decides by this. */

@@ -3,7 +3,7 @@
 
 /** @import { Child } from './dom.js' */
 /** @import { Change } from './dialog.js' */
-/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
 
 /**
  * What a view may use. `overview` is there before any view is shown.

@@ -7,8 +7,9 @@ import { table } from './table.js';
 import { countText, nameOf, shareText, timeOf } from './text.js';
 
 /** @import { Page, View } from './page.js' */
-/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
-/** @import { OverrideList, OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'overview'>} Overview */
+/** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'listOverrides'>} OverrideList */
 /** @typedef {Overview['policies'][number]} Policy */
 
 /** @type {readonly OverrideReport[]} */

@@ -4,28 +4,17 @@ import { Command, Option } from 'commander';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { countOf, type Output } from '../output/diagnostics.ts';
-import { asJson } from '../output/diagnostics-json.ts';
-import { asText } from '../output/diagnostics-text.ts';
+import { countOf, DIAGNOSTIC_FORMS, type DiagnosticForm } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, linesIn, say } from '../output/output.ts';
 import { checkDocument } from './advice/rules-document.ts';
 import { checkFiles as examineFiles, STANDARD_INPUT } from './check-files.ts';
-import { asGithubCommands } from './diagnostics-github.ts';
 
 const NO_REDIS =
   'HEADGATE_REDIS_URL: is not set, and REDIS_URL is not set either; --redis examines the Redis that they name';
 
-const OUTPUTS: Readonly<Record<OutputName, Output>> = {
-  text: asText,
-  json: asJson,
-  github: asGithubCommands,
-};
-
-type OutputName = 'text' | 'json' | 'github';
-
 interface CheckFlags {
-  readonly output: OutputName;
+  readonly output: DiagnosticForm;
   readonly strict?: boolean;
   readonly mergeDomains?: boolean;
   readonly redis?: boolean;
@@ -41,7 +30,7 @@ export function checkCommand(): Command {
     )
     .addOption(
       new Option('-o, --output <format>', 'output format')
-        .choices(Object.keys(OUTPUTS))
+        .choices(Object.keys(DIAGNOSTIC_FORMS))
         .default('text'),
     )
     .option('--strict', 'treat warnings as errors')
@@ -71,16 +60,13 @@ async function check(
   const named = files.length > 0 || redis ? files : served;
   if (named.length > 0) {
     const merges = mergeDomains || rateLimit?.mergesDomains === true;
-    await checkFiles(named, {
-      ...{ output: OUTPUTS[output], strict, environment },
-      mergeDomains: merges,
-    });
+    await checkFiles(named, { output, strict, environment, mergeDomains: merges });
   }
   if (redis) await checkRedis(environment);
 }
 
 interface FileCheck {
-  readonly output: Output;
+  readonly output: DiagnosticForm;
   readonly strict: boolean;
   readonly mergeDomains: boolean;
   readonly environment: Environment;
@@ -93,7 +79,7 @@ async function checkFiles(
   const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
   const nowMs = Date.now();
   const examined = examineFiles(files, { cloudflareRanges, mergeDomains, nowMs, input });
-  say(linesIn(output(examined)));
+  say(linesIn(DIAGNOSTIC_FORMS[output](examined)));
   const warnings = strict ? countOf('warning', examined) : 0;
   if (warnings > 0)
     complain(
@@ -106,7 +92,13 @@ async function checkFiles(
 async function checkRedis({ redis: target, ...environment }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
   // Loaded only now, because most checks need no client of Redis.
-  const { reportOnRedis } = await import('./print-examination.ts');
-  const canCount = await reportOnRedis({ ...environment, target });
+  const { levelOf } = await import('../doctor/redis/diagnostics.ts');
+  const { examineRedis } = await import('../doctor/redis/examine-redis.ts');
+  let canCount = true;
+  const examination = examineRedis({ ...environment, target, now: Date.now });
+  for await (const diagnostic of examination) {
+    if (diagnostic.severity === 'error') canCount = false;
+    say(`${diagnostic.file}: ${levelOf(diagnostic)}: ${diagnostic.message}`);
+  }
   if (!canCount) process.exitCode ??= EXIT_FAULT;
 }

@@ -1,13 +1,12 @@
 /** Examines the files of `headgate check`: policy files one by one, rate limit files together. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { FileError } from '../../gateway/config/config-error.ts';
 import { type Diagnostic, diagnostic } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
-import { isKubernetesObject } from '../../gateway/config/other-text.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
+import { isKubernetesObject } from '../../gateway/config/yaml/other-text.ts';
 import { type ExaminedRuleFile, examineRules } from '../../gateway/ratelimit/rules/compile.ts';
-import { isRuleFile } from '../../gateway/ratelimit/rules/is-rule-file.ts';
-import { readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
+import { isRuleFile, readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
 import { listRuleFiles } from '../../gateway/ratelimit/rules/rule-files.ts';
 import type { ExaminedFile } from '../output/diagnostics.ts';
 import { examinePolicies } from './advice/examine-policies.ts';

@@ -1,13 +1,11 @@
 /** `headgate clients`: list denied clients, show one; reset, block and exempt clients. */
-
 import { Command } from 'commander';
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { clientText, shortTime } from '../../gateway/operations/texts.ts';
+import { deniedUntilCell, tableOf, toned } from '../ops-client/cells.ts';
+import { accessText, liftedText, resetText } from '../ops-client/change-text.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
-import { deniedUntilCell } from '../ops-client/denied-until.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { changeGateway, type GatewayFlags, printAnswer } from '../ops-client/gateway-client.ts';
 import {
   type ChangeFlags,
   changeCommand,
@@ -19,12 +17,8 @@ import {
   overrideTerms,
   readClient,
 } from '../ops-client/gateway-options.ts';
-import { accessText, liftedText, toned } from '../ops-client/override-text.ts';
-import { resetText } from '../ops-client/reset-text.ts';
-import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { countUpTo } from '../output/numbers.ts';
-import { type Line, type OutputFlags, print, say, withOutput } from '../output/output.ts';
-import { table } from '../output/table.ts';
+import { type Line, type OutputFlags, say, withOutput } from '../output/output.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;
@@ -58,99 +52,76 @@ export function clientsCommand(): Command {
         .action(show),
     )
     .addCommand(
-      changeCommand('reset')
-        .description("reset a client's counters")
-        .addArgument(clientArgument())
-        .option('--policy <name>', 'reset only the counters of this policy')
-        .option('--reason <text>', 'reason, for the audit log')
-        .action(reset),
+      withReason(
+        changeCommand('reset')
+          .description("reset a client's counters")
+          .option('--policy <name>', 'reset only the counters of this policy'),
+      ).action(reset),
     )
-    .addCommand(
-      overrideCommand('block')
-        .description('block a client temporarily')
-        .addArgument(clientArgument())
-        .action((client: string, flags: OverrideFlags) =>
-          override(OPERATIONS.block, client, flags),
-        ),
-    )
-    .addCommand(
-      changeCommand('unblock')
-        .description('unblock a client that an operator blocked')
-        .addArgument(clientArgument())
-        .option('--reason <text>', 'reason, for the audit log')
-        .action((client: string, flags: LiftFlags) => lift(OPERATIONS.unblock, client, flags)),
-    )
-    .addCommand(
-      overrideCommand('exempt')
-        .description('exempt a client from all limits temporarily')
-        .addArgument(clientArgument())
-        .action((client: string, flags: OverrideFlags) =>
-          override(OPERATIONS.exempt, client, flags),
-        ),
-    )
-    .addCommand(
-      changeCommand('unexempt')
-        .description('end the exemption of a client')
-        .addArgument(clientArgument())
-        .option('--reason <text>', 'reason, for the audit log')
-        .action((client: string, flags: LiftFlags) => lift(OPERATIONS.unexempt, client, flags)),
-    );
+    .addCommand(overrideSubcommand('block', 'block a client temporarily'))
+    .addCommand(liftSubcommand('unblock', 'unblock a client that an operator blocked'))
+    .addCommand(overrideSubcommand('exempt', 'exempt a client from all limits temporarily'))
+    .addCommand(liftSubcommand('unexempt', 'end the exemption of a client'));
 }
 
-async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promise<void> {
-  const answer = await callGateway(flags, OPERATIONS.top, { limit, shadow });
-  print(output, answer.json, () => topText(answer.read(), Date.now()));
+function withReason(command: Command): Command {
+  return command
+    .addArgument(clientArgument())
+    .option('--reason <text>', 'reason, for the audit log');
 }
 
-function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
+function overrideSubcommand(name: 'block' | 'exempt', description: string): Command {
+  return overrideCommand(name)
+    .description(description)
+    .addArgument(clientArgument())
+    .action(async (client: string, flags: OverrideFlags) => {
+      const input = { client: readClient(client), ...overrideTerms(flags) };
+      say(accessText(await changeGateway(flags, name, input), Date.now()));
+    });
+}
+
+function liftSubcommand(name: 'unblock' | 'unexempt', description: string): Command {
+  return withReason(changeCommand(name))
+    .description(description)
+    .action(async (client: string, { reason, ...flags }: LiftFlags) => {
+      const input = { client: readClient(client), reason, by: operatorName(flags) };
+      const lifted = await changeGateway(flags, name, input);
+      say(liftedText(clientText(lifted), lifted, Date.now()));
+    });
+}
+
+async function top({ limit, shadow = false, ...flags }: TopFlags): Promise<void> {
+  await printAnswer(flags, 'top', { input: { limit, shadow }, linesOf: topText });
+}
+
+function topText({ clients, gateways }: Output<'top'>, nowMs: number): Line[] {
   const { asked, answered } = gateways;
   const warning = `${asked - answered} of ${asked} gateways did not answer`;
   const silent: Line[] = answered < asked ? [{ spans: [{ text: warning, tone: 'warning' }] }] : [];
   if (clients.length === 0) return ['no client was denied in the last five minutes', ...silent];
-  const rows = clients.map((each) => [
-    clientText(each),
-    String(each.denials),
-    each.limit ?? each.policy,
-    toned(each.reason),
-    shortTime(each.since),
-    shortTime(each.last),
-    deniedUntilCell(each, nowMs),
-    each.decision_id,
-  ]);
-  const head = ['CLIENT', 'DENIALS', 'LIMIT', 'REASON', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
-  return [...table(head, rows), ...silent];
+  const lines = tableOf(clients, {
+    CLIENT: clientText,
+    DENIALS: ({ denials }) => String(denials),
+    LIMIT: ({ limit, policy }) => limit ?? policy,
+    REASON: ({ reason }) => toned(reason),
+    'SINCE (UTC)': ({ since }) => shortTime(since),
+    LAST: ({ last }) => shortTime(last),
+    UNTIL: (each) => deniedUntilCell(each, nowMs),
+    DECISION: ({ decision_id: id }) => id,
+  });
+  return [...lines, ...silent];
 }
 
-async function show(name: string, { output, ...flags }: GatewayFlags & OutputFlags) {
-  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(name) });
-  const client = answer.read();
-  print(output, answer.json, () => inspectionText(client, Date.now()));
-  if (client.limits_unavailable !== undefined) process.exitCode = EXIT_FAULT;
+async function show(name: string, flags: GatewayFlags & OutputFlags): Promise<void> {
+  await printAnswer(flags, 'inspect', {
+    input: { client: readClient(name) },
+    linesOf: inspectionText,
+    isFault: ({ limits_unavailable: why }) => why !== undefined,
+  });
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
-  const by = operatorName(flags);
-  const input = { client: readClient(client), policy, reason, by };
-  const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
+  const input = { client: readClient(client), policy, reason, by: operatorName(flags) };
+  const done = await changeGateway(flags, 'reset', input);
   say(resetText(clientText(done), done));
-}
-
-async function override(
-  operation: typeof OPERATIONS.block,
-  client: string,
-  flags: OverrideFlags,
-): Promise<void> {
-  const input = { client: readClient(client), ...overrideTerms(flags) };
-  const made = (await callGateway(flags, operation, input)).read();
-  say(accessText(made, Date.now()));
-}
-
-async function lift(
-  operation: typeof OPERATIONS.unblock,
-  client: string,
-  { reason, ...flags }: LiftFlags,
-): Promise<void> {
-  const input = { client: readClient(client), reason, by: operatorName(flags) };
-  const lifted = (await callGateway(flags, operation, input)).read();
-  say(liftedText(clientText(lifted), lifted, Date.now()));
 }

@@ -21,7 +21,6 @@ export interface CommandWords {
   readonly meaning: string;
   readonly subcommands: readonly CommandWords[];
   readonly options: readonly OptionWords[];
-  /** In their order. */
   readonly args: readonly { readonly value: Value; readonly isVariadic: boolean }[];
 }
 

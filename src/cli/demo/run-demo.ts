@@ -7,7 +7,7 @@ import { createGateway } from '../../gateway/app/gateway.ts';
 import { OpenResources } from '../../gateway/app/open-resources.ts';
 import { openPolicySource } from '../../gateway/config/policy-file/policy-source.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
-import { VERSION } from '../../gateway/config/version.ts';
+import { VERSION } from '../../gateway/config/shipped-files.ts';
 import { createTelemetry } from '../../gateway/telemetry/telemetry.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { complain, linesIn, say } from '../output/output.ts';

@@ -7,10 +7,9 @@ import {
   readPolicies,
 } from '../../gateway/config/policy-file/read.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
-import { relativeTime } from '../../gateway/operations/time-text.ts';
+import { relativeTime } from '../../gateway/operations/texts.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
-import { placeOf } from '../output/diagnostics.ts';
-import { policiesInWords } from '../output/diagnostics-text.ts';
+import { placeOf, policiesInWords } from '../output/diagnostics.ts';
 import { found } from './catalog.ts';
 import type { GatewayState } from './gateway-state.ts';
 

@@ -10,7 +10,7 @@ import { dropInFor } from './variables.ts';
 
 /** Only envoyproxy/ratelimit has them. Its others, such as PORT and REDIS_URL, are common names. */
 const NAMES_OF_THEIRS = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'CONFIG_GRPC_XDS_SERVER_URL'];
-/** Who sets one of them has moved to headgate's own variables. */
+/** If one of them is set, the user has moved to headgate's own variables. */
 const PLACES_OF_LIMITS = ['HEADGATE_RATELIMIT_CONFIG', 'HEADGATE_RATELIMIT_CONTROL_PLANE'];
 
 const POLICIES_OF_IMAGE = '/etc/headgate/policies.yaml';
@@ -20,7 +20,7 @@ export function commandEnvironment(given: NodeJS.ProcessEnv): Environment {
   return readEnvironment(commandVariables(given));
 }
 
-/** With headgate's names, whichever program's variables are given. */
+/** Gives the variables headgate's names, whichever program they are for. */
 export function commandVariables(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return isDropIn(given) ? dropInFor(withoutThoseOfImage(given)).variables : given;
 }
@@ -32,7 +32,7 @@ export function isDropIn(given: Given): boolean {
   return isTheirs && !PLACES_OF_LIMITS.some((name) => given[name]);
 }
 
-/** As /bin/ratelimit of the image does before it starts. */
+/** /bin/ratelimit of the image drops the same variables before it starts. */
 function withoutThoseOfImage(given: Given): Given {
   return Object.fromEntries(
     Object.entries(given).filter(([name, value]) => !isOfImage(name, value)),
@@ -40,7 +40,7 @@ function withoutThoseOfImage(given: Given): Given {
 }
 
 /** Whether the image sets this variable for `headgate serve`, and the user has not put a policy file of theirs in its place. */
-export function isOfImage(name: string, value: string | undefined): boolean {
+function isOfImage(name: string, value: string | undefined): boolean {
   if (name === 'HEADGATE_HOST') return value === '0.0.0.0';
   if (name !== 'HEADGATE_POLICIES' || value !== POLICIES_OF_IMAGE) return false;
   try {

@@ -1,5 +1,5 @@
 /** Variables of envoyproxy/ratelimit that headgate does not use, and why. */
-import { LARGEST_MESSAGE_BYTES } from '../../gateway/config/settings/control-plane-settings.ts';
+import { LARGEST_MESSAGE_BYTES } from '../../gateway/config/settings/control-plane-forms.ts';
 import type { Given } from './variable.ts';
 
 interface Ignored {

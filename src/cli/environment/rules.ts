@@ -1,8 +1,7 @@
 /** Where envoyproxy/ratelimit finds its limits: a folder, or a control plane. */
 import { join } from 'node:path';
-import type { BeforeLimits } from '../../gateway/config/settings/control-plane-settings.ts';
-import { parseTarget } from '../../gateway/config/settings/target.ts';
-import { parseHeaders } from '../../gateway/config/settings/text-pairs.ts';
+import { parseHeaders, parseTarget } from '../../gateway/config/settings/control-plane-forms.ts';
+import type { ControlPlaneSettings } from '../../gateway/config/settings/environment.ts';
 import { type Given, isTrue, type Mapped } from './variable.ts';
 
 export function rulesOf(given: Given): Mapped {
@@ -69,7 +68,7 @@ function controlPlaneOf(given: Given): Record<string, string> {
 function beforeLimits({
   FORCE_START_WITHOUT_INITIAL_CONFIG: isForced,
   HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: needsLimits,
-}: Given): BeforeLimits {
+}: Given): ControlPlaneSettings['beforeLimits'] {
   return isTrue(isForced) && !isTrue(needsLimits) ? 'fail' : 'unhealthy';
 }
 

@@ -10,7 +10,7 @@ export interface Mapped {
   readonly mistakes?: readonly string[];
 }
 
-/** As Go reads booleans (strconv.ParseBool). Other texts are mistakes, see `formMistakes`. */
+/** Go reads these as booleans (strconv.ParseBool). Other texts are mistakes, see `formMistakes`. */
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
 

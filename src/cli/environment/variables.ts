@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../../gateway/config/config-error.ts';
-import { isServiceLink } from '../../gateway/config/settings/setting.ts';
+import { isServiceLink } from '../../gateway/config/settings/environment.ts';
 import { DROP_IN_POLICIES } from '../../gateway/config/shipped-files.ts';
 import { ignored } from './ignored.ts';
 import { portsOf } from './ports.ts';

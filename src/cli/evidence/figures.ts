@@ -1,5 +1,5 @@
 /** Numbers and times as people read them. */
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import { shortTime } from '../../gateway/operations/texts.ts';
 
 /** `1,234,567` */
 export function count(number: number): string {

@@ -1,6 +1,6 @@
 /** The options of commands that read access logs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseDuration } from '../../gateway/config/rate.ts';
 import { type MappedField, readMapping } from './log-request.ts';
 import { type OpenLog, openLog } from './reading/open-log.ts';
 
@@ -9,7 +9,6 @@ export interface LogFlags {
   readonly tz: string;
   readonly timeIs?: 'start' | 'end';
   readonly map: readonly MappedField[];
-  /** In milliseconds. */
   readonly horizon: number;
 }
 
@@ -35,10 +34,7 @@ export function withLog(command: Command): Command {
       [],
     )
     .addOption(
-      new Option(
-        '--horizon <duration>',
-        'how much earlier than a line before it a request may start',
-      )
+      new Option('--horizon <duration>', 'how far out of order lines may be')
         .argParser(duration)
         .default(60_000, '1min'),
     );

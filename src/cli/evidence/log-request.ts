@@ -1,5 +1,4 @@
 /** Turns entries of an access log into the requests that a gateway would have checked. */
-
 import type {
   CheckRequest,
   HeaderFields,
@@ -7,9 +6,9 @@ import type {
 } from '../../gateway/core/check-request.ts';
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from './formats/log-format.ts';
+import { lastOf } from './formats/parts/values.ts';
 
-/** One `--map`: what a field of the log holds. */
 export interface MappedField {
   /** `api_key`, `user`, or `header:` and the name of a header in lower case. */
   readonly target: string;
@@ -41,7 +40,7 @@ export function createLogRequests(
   { naming }: PolicySet,
   mapping: readonly MappedField[],
 ): LogRequests {
-  const places = mapping.map(({ target }) => placeOf(target, naming));
+  const mapped = mapping.map(({ target }) => headerOf(target, naming));
   const addresses = {
     // The proxy that wrote the log is one that the file trusts. If the file trusts none, it believes no address.
     proxy: naming.trustedProxies.example ?? NO_PROXY,
@@ -62,11 +61,11 @@ export function createLogRequests(
     addresses.client = entry.address;
     addresses.forwardedFor = entry.forwardedFor;
     addresses.forwarded = undefined;
-    if (places.length > 0) request.headers = mappedHeaders(entry, places, addresses);
+    if (mapped.length > 0) request.headers = mappedHeaders(entry, mapped, addresses);
     if (addresses.client === undefined) takeLastForwarded(addresses);
     // A network such as Cloudflare's may set headers only if it connected to the proxy.
     addresses.peer = addresses.client;
-    const isKnown = isAddress(addresses.client) || hasAny(request.headers);
+    const isKnown = isAddress(addresses.client) || request.headers !== NO_HEADERS;
     return isKnown ? request : undefined;
   };
 }
@@ -75,14 +74,13 @@ const NO_PROXY = '127.0.0.1';
 const NO_NAMES: readonly string[] = [];
 const NO_HEADERS: HeaderFields = {};
 
-/** The header that a mapped field becomes. */
-interface Place {
+interface MappedHeader {
   readonly header: string;
   /** The field holds a token, and the header has `Bearer` before it. */
   readonly isToken: boolean;
 }
 
-function placeOf(target: string, naming: PolicySet['naming']): Place {
+function headerOf(target: string, naming: PolicySet['naming']): MappedHeader {
   const { apiKeyHeader, userHeader } = naming;
   if (target === 'user') return { header: userHeader, isToken: false };
   if (target !== 'api_key') return { header: target.slice('header:'.length), isToken: false };
@@ -98,15 +96,15 @@ interface ForwardedLists {
 /** Lists of forwarded addresses are no headers of the client: proxies report them. */
 function mappedHeaders(
   { fields }: LogEntry,
-  places: readonly Place[],
+  mapped: readonly MappedHeader[],
   lists: ForwardedLists,
 ): HeaderFields {
   let headers: Record<string, string> | undefined;
-  for (let i = 0; i < places.length; i++) {
+  for (let i = 0; i < mapped.length; i++) {
     const value = fields[i];
-    const place = places[i];
-    if (value === undefined || value === '' || place === undefined) continue;
-    const { header, isToken } = place;
+    const found = mapped[i];
+    if (value === undefined || value === '' || found === undefined) continue;
+    const { header, isToken } = found;
     if (header === 'x-forwarded-for') lists.forwardedFor = value;
     else if (header === 'forwarded') lists.forwarded = value;
     else {
@@ -121,16 +119,12 @@ function mappedHeaders(
 function takeLastForwarded(lists: ForwardedLists): void {
   const list = lists.forwardedFor;
   if (list === undefined) return;
-  const comma = list.lastIndexOf(',');
-  lists.client = list.slice(comma + 1).trim();
-  lists.forwardedFor = comma === -1 ? undefined : list.slice(0, comma);
+  const { last, before } = lastOf(list);
+  lists.client = last;
+  lists.forwardedFor = before;
 }
 
 /** A log may have `unix:`, a host name or `-` in place of an address. */
 function isAddress(text: string | undefined): boolean {
   return text !== undefined && canonicalAddress(text) !== undefined;
-}
-
-function hasAny(headers: HeaderFields): boolean {
-  return headers !== NO_HEADERS;
 }

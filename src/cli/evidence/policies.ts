@@ -1,8 +1,9 @@
 /** Reads policy files for replays. The result is plain data, so that threads can share it. */
 import { ConfigError } from '../../gateway/config/config-error.ts';
-import { compilePolicies, type ValidFile } from '../../gateway/config/policy-file/compile.ts';
-import type { KnownRanges } from '../../gateway/config/policy-file/identity-config.ts';
+import type { KnownRanges } from '../../gateway/config/policy-file/compile.ts';
+import { compilePolicies } from '../../gateway/config/policy-file/compile.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
+import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 
 export interface ReadPolicies {
@@ -10,7 +11,6 @@ export interface ReadPolicies {
   readonly ranges: KnownRanges;
 }
 
-/** Throws a ConfigError. */
 export function readPolicyFile(path: string, cloudflareRanges: string): ReadPolicies {
   const { found } = readPolicies({ policies: path, cloudflareRanges });
   if ('mistakes' in found) throw new ConfigError(found.mistakes);
@@ -18,20 +18,19 @@ export function readPolicyFile(path: string, cloudflareRanges: string): ReadPoli
   return { file, ranges };
 }
 
-/** In all threads. A gateway remembers 10,000; a log has more, and they come again. */
+/** All threads together remember so many. A gateway remembers 10,000; a log has more, and they come again. */
 const REMEMBERED_ADDRESSES = 1_000_000;
 
-/** To look at, not to decide with. */
+/** Compiles policies to read them, not to decide with them. */
 export function policySetOf({ file, ranges }: ReadPolicies): PolicySet {
   return compilePolicies(file, ranges);
 }
 
-/** To decide many requests with. `threads`: among which the clients are divided. */
+/** Compiles policies that decide many requests. `threads` share the clients. */
 export function largePolicySetOf({ file, ranges }: ReadPolicies, threads: number): PolicySet {
   return compilePolicies(file, ranges, Math.ceil(REMEMBERED_ADDRESSES / threads));
 }
 
-/** The names of policies that match by host. */
 export function hostPoliciesOf({ file: { entries } }: ReadPolicies): Set<string> {
   return new Set(entries.flatMap(({ name, match }) => (match?.host === undefined ? [] : [name])));
 }

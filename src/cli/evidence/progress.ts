@@ -1,8 +1,9 @@
 /** A progress line on a terminal: how much of the logs is read, how fast, and for how long still. Nothing otherwise. */
+import { durationText } from '../../gateway/operations/texts.ts';
+import { count } from './figures.ts';
 import type { LogProgress } from './reading/open-log.ts';
 
 export interface Progress extends Disposable {
-  /** Lines read so far. */
   lines(count: number): void;
 }
 
@@ -22,8 +23,8 @@ export function startProgress(
     EVERY_MS,
   ).unref();
   return {
-    lines(count) {
-      lines = count;
+    lines(read) {
+      lines = read;
     },
     [Symbol.dispose]() {
       clearInterval(timer);
@@ -32,15 +33,15 @@ export function startProgress(
   };
 }
 
-export interface Reading extends LogProgress {
+interface Reading extends LogProgress {
   readonly lines: number;
   readonly elapsedMs: number;
 }
 
 /** `[######------------------]  25 %  1,234,567 lines, 400,000/s, 12 s left` */
-export function progressText({ bytesRead, bytesTotal, lines, elapsedMs }: Reading): string {
+function progressText({ bytesRead, bytesTotal, lines, elapsedMs }: Reading): string {
   const perSecond = elapsedMs === 0 ? 0 : Math.round((lines * 1_000) / elapsedMs);
-  const read = `${lines.toLocaleString('en')} lines, ${perSecond.toLocaleString('en')}/s`;
+  const read = `${count(lines)} lines, ${count(perSecond)}/s`;
   if (bytesTotal === undefined || bytesTotal === 0) return read;
   const share = Math.min(1, bytesRead / bytesTotal);
   const filled = Math.round(share * BAR_WIDTH);
@@ -48,8 +49,4 @@ export function progressText({ bytesRead, bytesTotal, lines, elapsedMs }: Readin
   const percent = String(Math.floor(share * 100)).padStart(3);
   const leftS = share === 0 ? undefined : Math.ceil((elapsedMs / share - elapsedMs) / 1_000);
   return `[${bar}] ${percent} %  ${read}${leftS === undefined ? '' : `, ${durationText(leftS)} left`}`;
-}
-
-function durationText(seconds: number): string {
-  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }

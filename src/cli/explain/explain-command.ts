@@ -1,8 +1,9 @@
 /** `headgate explain`: shows how a request would be decided and why, or what is known of a denial. */
 import { Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/explain-answer.ts';
 import {
   ADDRESS_FORM,
+  DEFAULT_DIALECT,
+  DIALECT_NAMES,
   isAddressText,
   isHeader,
   isMethod,
@@ -91,7 +92,7 @@ async function run(words: readonly string[], flags: Flags, command: Command) {
     // Other texts may be keys, which are not repeated.
     const name = /^id:\S+$/.test(decision) || isAddressText(decision) ? decision : 'CLIENT';
     if (id === undefined) command.error(`${NO_DECISION_ID} ${name}`);
-    const { explainDecision } = await import('../ops-client/explain-decision.ts');
+    const { explainDecision } = await import('./explain-request.ts');
     return explainDecision(id, flags);
   }
   const { explainRequest } = await import('./explain-request.ts');

@@ -29,7 +29,7 @@ export function explainDescriptor(entries: readonly Entry[], flags: MatchFlags):
   print(flags.output, { steps }, () => bySubject(steps));
 }
 
-/** Those that the options name, else those of the gateway. */
+/** The options take precedence over the settings of the gateway. */
 function filesOf({ ratelimitConfig, mergeDomains: merges }: MatchFlags) {
   const mergeDomains = merges === true;
   if (ratelimitConfig.length > 0) return { paths: ratelimitConfig, mergeDomains };

@@ -1,4 +1,5 @@
-/** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway. */
+/** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway; and a denial that a gateway remembers. */
+
 import { withLiveCounts } from '../../gateway/app/live-counts.ts';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import { openPolicySource } from '../../gateway/config/policy-file/policy-source.ts';
@@ -10,13 +11,12 @@ import {
   explain,
   freshContext,
 } from '../../gateway/operations/explain.ts';
-import { DEFAULT_DIALECT } from '../../gateway/operations/explain-answer.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import type { ExplainAnswer } from '../../gateway/operations/schemas/explain.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { DEFAULT_DIALECT } from '../../gateway/operations/request-form.ts';
 import { refusalText } from '../doctor/redis/refusals.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { denialText } from '../ops-client/denial-text.ts';
+import { type GatewayFlags, GatewayRefused, printAnswer } from '../ops-client/gateway-client.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { answerLines, bySubject } from '../output/explanation-lines.ts';
 import { type OutputFlags, print } from '../output/output.ts';
@@ -39,8 +39,7 @@ export interface ExplainFlags
   readonly live?: true;
 }
 
-/** From this process or from a gateway. */
-type ShownExplanation = Explanation | ExplainAnswer;
+type ShownExplanation = Explanation | Output<'explain'>;
 
 type RequestFlags = ExplainFlags & { readonly url: string };
 
@@ -56,8 +55,11 @@ export async function explainRequest(flags: RequestFlags): Promise<void> {
     return;
   }
   const input = { ...request, headers: valuesByName(flags.header) };
-  const answer = await callGateway(flags, OPERATIONS.explain, input);
-  print(flags.output, answer.json, () => textOf(answer.read(), flags));
+  await printAnswer(flags, 'explain', { input, linesOf: (answer) => textOf(answer, flags) });
+}
+
+export async function explainDecision(id: string, flags: ExplainFlags): Promise<void> {
+  await printAnswer(flags, 'decision', { input: { id }, linesOf: denialText });
 }
 
 /** Explains without a gateway: by the counters in Redis, or as if nothing was counted. */

@@ -1,5 +1,5 @@
 /** `headgate import`: makes a policy file from the configuration of another rate limiter. */
-import { Argument, Command } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import { IMPORT_KINDS, type ImportKind } from './kinds.ts';
 import type { ImportFlags } from './run-import.ts';
 
@@ -8,7 +8,9 @@ export function importCommand(): Command {
     .description(
       "make a policy file from another rate limiter's configuration, and say what differs",
     )
-    .addArgument(new Argument('<kind>', 'the other rate limiter').choices(IMPORT_KINDS))
+    .addArgument(
+      new Argument('<kind>', 'the other rate limiter').choices(IMPORT_KINDS).argParser(kindOf),
+    )
     .argument('<file>', 'its configuration file; - is standard input')
     .option('--out <file>', 'write the policy file here (default: standard output)')
     .option('--force', 'overwrite the file')
@@ -18,4 +20,18 @@ export function importCommand(): Command {
       const { runImport } = await import('./run-import.ts');
       await runImport(kind, file, flags);
     });
+}
+
+const BY_HAND = 'express-rate-limit';
+
+/** Names the recipe for a kind that earlier releases could import. */
+function kindOf(text: string): ImportKind {
+  const kind = IMPORT_KINDS.find((each) => each === text);
+  if (kind !== undefined) return kind;
+  const choices = `Allowed choices are ${IMPORT_KINDS.join(', ')}.`;
+  throw new InvalidArgumentError(
+    text === BY_HAND
+      ? `${choices} Copy its options by hand: docs/recipes/from-express-rate-limit.md says how.`
+      : choices,
+  );
 }

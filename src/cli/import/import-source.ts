@@ -1,5 +1,6 @@
 /** Makes a policy file from the configuration of another rate limiter. */
-import { importExpress } from './express/express.ts';
+
+import type { ProxyFiles } from '../proxy-files/read/proxy-files.ts';
 import { importIngressNginx } from './ingress-nginx/import-ingress-nginx.ts';
 import type { ImportKind } from './kinds.ts';
 import { importKong } from './kong/import-kong.ts';
@@ -7,25 +8,22 @@ import { importNginx } from './nginx/import-nginx.ts';
 import type { Finding } from './shared/finding.ts';
 import type { ImportedFile } from './shared/imported-limit.ts';
 import { settle } from './shared/settle.ts';
-import type { Source } from './shared/source.ts';
 import { writePolicyFile } from './shared/write-policy-file.ts';
 import { importTraefik } from './traefik/import-traefik.ts';
 
-export { type Finding, findingLine, ImportError } from './shared/finding.ts';
-export type { Source, SourceFiles } from './shared/source.ts';
+export { findingLine, ImportError } from './shared/finding.ts';
 
-const CONVERTERS: Readonly<Record<ImportKind, (source: Source) => ImportedFile>> = {
+const CONVERTERS: Readonly<Record<ImportKind, (source: ProxyFiles) => ImportedFile>> = {
   nginx: importNginx,
   'ingress-nginx': importIngressNginx,
   traefik: importTraefik,
   kong: importKong,
-  'express-rate-limit': importExpress,
 };
 
 export interface Imported {
   /** A valid policy file. */
   readonly text: string;
-  /** By file and line. */
+  /** They are sorted by file and line. */
   readonly findings: readonly Finding[];
   /** Policies besides the default. */
   readonly policies: number;
@@ -39,9 +37,14 @@ export interface ImportOptions {
 }
 
 /** Throws an ImportError if the text is not what the kind says. It never runs what it reads. */
-export function importPolicies(kind: ImportKind, source: Source, options: ImportOptions): Imported {
-  const { file, policies, findings } = settle(CONVERTERS[kind](source), source.name);
-  const written = { ...options, madeBy: `headgate import ${kind}`, source: source.name };
+export function importPolicies(
+  kind: ImportKind,
+  source: ProxyFiles,
+  options: ImportOptions,
+): Imported {
+  const { name } = source.main;
+  const { file, policies, findings } = settle(CONVERTERS[kind](source), name);
+  const written = { ...options, madeBy: `headgate import ${kind}`, source: name };
   return {
     text: writePolicyFile(file, policies, written),
     findings,

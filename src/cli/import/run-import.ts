@@ -1,20 +1,14 @@
 /** Reads the files of `headgate import`, writes the policy file, and prints what differs. */
-import { readdirSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { FileError } from '../../gateway/config/file-error.ts';
+import { FileError } from '../../gateway/config/config-error.ts';
 import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
 import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { complain, sayFile } from '../output/output.ts';
 import { differingFiles, writeFiles } from '../output/write-files.ts';
-import {
-  findingLine,
-  ImportError,
-  type Imported,
-  importPolicies,
-  type SourceFiles,
-} from './import-source.ts';
+import { filesOf, filesOnDisk } from '../proxy-files/read/proxy-files.ts';
+import { findingLine, ImportError, type Imported, importPolicies } from './import-source.ts';
 import type { ImportKind } from './kinds.ts';
 
 export interface ImportFlags {
@@ -29,35 +23,20 @@ const STANDARD_INPUT = '-';
 export async function runImport(kind: ImportKind, file: string, flags: ImportFlags): Promise<void> {
   const isInput = file === STANDARD_INPUT;
   const input = isInput ? await text(process.stdin) : undefined;
-  const imported = orFailed(file, () =>
-    importPolicies(
-      kind,
-      {
-        name: isInput ? 'standard input' : displayName(file),
-        text: input ?? readText(file),
-        folder: isInput ? process.cwd() : dirname(resolve(file)),
-        files: FILES,
-      },
-      { shadow: flags.shadow === true },
-    ),
-  );
+  const options = { shadow: flags.shadow === true };
+  const imported = orFailed(file, () => {
+    // The output of nginx -T has several files in one text.
+    const open = kind === 'nginx' ? filesOf : filesOnDisk;
+    const source =
+      input === undefined
+        ? open(file, readText(file))
+        : open(join(process.cwd(), STANDARD_INPUT), input, 'standard input');
+    return importPolicies(kind, source, options);
+  });
   if (flags.out === undefined) sayFile(imported.text);
   else await writeOut(flags.out, imported.text, flags.force === true);
   complain([...imported.findings.map(findingLine), summary(imported, flags.out)]);
 }
-
-const FILES: SourceFiles = {
-  read: (path) => readText(path),
-  list: (folder) => {
-    try {
-      return readdirSync(folder).sort();
-    } catch {
-      return [];
-    }
-  },
-  isElsewhere,
-  shown: displayName,
-};
 
 function orFailed(file: string, read: () => Imported): Imported {
   try {
@@ -87,7 +66,7 @@ async function writeOut(path: string, written: string, force: boolean): Promise<
 }
 
 function summary({ findings, policies, limitsFound }: Imported, out: string | undefined): string {
-  const count = (kind: string) => findings.filter((each) => each.kind === kind).length;
+  const count = (rule: string) => findings.filter((each) => each.rule === rule).length;
   const made = `${policies} ${policies === 1 ? 'policy' : 'policies'} and the default, from ${limitsFound} ${limitsFound === 1 ? 'limit' : 'limits'}`;
   const differing = `${count('left-out')} not carried over, ${count('approximate')} approximate, ${count('note')} to note`;
   return `headgate: ${out === undefined ? '' : `${out}: `}${made}; ${differing}`;

@@ -1,6 +1,6 @@
 /** Reads the addresses of a load balancer. */
 
-import { addressRange } from '../../gateway/config/policy-file/address-range.ts';
+import { addressRange } from '../../gateway/config/policy-file/access-schema.ts';
 import { SHIPPED_RANGES } from '../../gateway/config/shipped-files.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
 import { POLICY_FILE } from '../proxy-files/setup/answers.ts';

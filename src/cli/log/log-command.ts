@@ -1,8 +1,8 @@
 /** `headgate log`: change what running gateways log. */
 import { Command, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../../gateway/config/settings/settings.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { callGateway } from '../ops-client/gateway-client.ts';
+import { overrideText } from '../ops-client/change-text.ts';
+import { changeGateway } from '../ops-client/gateway-client.ts';
 import {
   type ChangeFlags,
   changeCommand,
@@ -11,7 +11,6 @@ import {
   overrideCommand,
   overrideTerms,
 } from '../ops-client/gateway-options.ts';
-import { overrideText } from '../ops-client/override-text.ts';
 import { countUpTo } from '../output/numbers.ts';
 import { say } from '../output/output.ts';
 
@@ -43,11 +42,11 @@ export function logCommand(): Command {
 
 async function set({ level, allowsOneIn, ...flags }: LogFlags): Promise<void> {
   const input = { level, allows_one_in: allowsOneIn, ...overrideTerms(flags) };
-  const { overrides } = (await callGateway(flags, OPERATIONS.setLog, input)).read();
+  const { overrides } = await changeGateway(flags, 'setLog', input);
   say(overrides.map((each) => overrideText(each, Date.now())));
 }
 
 async function restore(flags: ChangeFlags): Promise<void> {
-  await callGateway(flags, OPERATIONS.restoreLog, { by: operatorName(flags) });
+  await changeGateway(flags, 'restoreLog', { by: operatorName(flags) });
   say('log: override removed; the settings from startup apply');
 }

@@ -1,8 +1,13 @@
 /** What `headgate clients show` and `headgate top` say of one client. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
-import type { Inspection } from '../../gateway/operations/schemas/inspect.ts';
-import { durationText, momentText, shortTime } from '../../gateway/operations/time-text.ts';
+
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import {
+  clientText,
+  durationText,
+  inForceText,
+  momentText,
+  shortTime,
+} from '../../gateway/operations/texts.ts';
 import { columns } from '../output/output.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -19,7 +24,7 @@ const KINDS: Readonly<Record<string, string>> = {
 const UNKNOWN_ADDRESS =
   'whether exempt or block names this client is unknown, because they list addresses and this is a pseudonym: show the client by its address';
 
-export function inspectionText(client: Inspection, nowMs: number): string[] {
+export function inspectionText(client: Output<'inspect'>, nowMs: number): string[] {
   const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
   const kind = KINDS[client.client.slice(0, 1)] ?? 'a client';
   const name = client.client_id === undefined ? '' : `${clientText(client)}, `;
@@ -45,7 +50,7 @@ export function inspectionText(client: Inspection, nowMs: number): string[] {
 }
 
 /** What happens to its next request. */
-function stateText({ access, limits, limits_unavailable: isUnread }: Inspection): string {
+function stateText({ access, limits, limits_unavailable: isUnread }: Output<'inspect'>): string {
   if (access === 'blocked')
     return 'blocked: every request is denied, whatever remains of its limits';
   if (access === 'exempt') return 'exempt: every request passes, and none is counted';
@@ -55,7 +60,7 @@ function stateText({ access, limits, limits_unavailable: isUnread }: Inspection)
   return `over the limit: ${full.map(({ limit }) => limit).join(', ')}`;
 }
 
-function limitLines({ limits }: Inspection): string[] {
+function limitLines({ limits }: Output<'inspect'>): string[] {
   const rows = limits.map(({ limit, allows, mode, remaining, retry_after_ms: waitMs }) => [
     limit,
     mode === 'enforce' ? allows : `${allows} (${mode})`,
@@ -65,18 +70,18 @@ function limitLines({ limits }: Inspection): string[] {
   return columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]);
 }
 
-/** Undefined: the limit never allows a request. */
+/** `waitMs` is undefined if the limit never allows a request. */
 function waitText(waitMs: number | undefined): string {
   if (waitMs === undefined) return 'never';
   return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
 }
 
-function denialLines({ client, denials, limits }: Inspection, nowMs: number): string[] {
+function denialLines({ client, denials, limits }: Output<'inspect'>, nowMs: number): string[] {
   // An operator may have reset them since.
   const open = new Set(
     limits.filter((each) => each.retry_after_ms === 0).map(({ limit }) => limit),
   );
-  const isOver = (denial: Inspection['denials'][number]) =>
+  const hasEnded = (denial: Output<'inspect'>['denials'][number]) =>
     denial.client === client && denial.limit !== undefined && open.has(denial.limit);
   const rows = denials.map((denial) => [
     clientText(denial),
@@ -84,7 +89,7 @@ function denialLines({ client, denials, limits }: Inspection, nowMs: number): st
     denial.reason,
     String(denial.denials),
     `${shortTime(denial.last)}`,
-    denial.until === undefined ? '' : isOver(denial) ? 'ended' : momentText(denial.until, nowMs),
+    denial.until === undefined ? '' : hasEnded(denial) ? 'ended' : momentText(denial.until, nowMs),
     denial.decision_id,
   ]);
   const head = ['DENIED', 'LIMIT', 'REASON', 'DENIALS', 'LAST (UTC)', 'UNTIL', 'DECISION'];

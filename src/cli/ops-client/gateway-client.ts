@@ -1,9 +1,21 @@
 /** Calls an operation of a running gateway at its ops port. */
-import type { z } from 'zod';
 import { type Operation, pathFields, placeOfFields } from '../../gateway/operations/operation.ts';
+import {
+  type Call,
+  OPERATIONS,
+  type OperationName,
+  type Output,
+} from '../../gateway/operations/operation-table.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
+import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT, EXIT_USAGE } from '../output/exit-codes.ts';
-import { GatewayRefused } from './gateway-refused.ts';
+import { type Line, type OutputFlags, print } from '../output/output.ts';
+
+/** The gateway refused the call, or did not answer, or the server is not a gateway. */
+export class GatewayRefused extends CommandFailed {
+  override readonly name = 'GatewayRefused';
+  readonly code = 'HEADGATE_GATEWAY_REFUSED';
+}
 
 export interface GatewayFlags {
   readonly gateway?: string;
@@ -19,7 +31,7 @@ export interface Answer<T> {
 
 interface HttpCall {
   readonly method: Operation['method'];
-  /** With its query. */
+  /** It includes the query. */
   readonly path: string;
   readonly body?: string;
 }
@@ -37,11 +49,12 @@ const WRONG_TOKEN =
 const ALL_INTERFACES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Rejects with GatewayRefused. */
-export async function callGateway<Input extends z.ZodObject, Output extends z.ZodType>(
+export async function callGateway<Name extends OperationName>(
   { gateway }: GatewayFlags,
-  operation: Operation<Input, Output>,
-  input: z.input<Input>,
-): Promise<Answer<z.output<Output>>> {
+  name: Name,
+  input: Call<Name>,
+): Promise<Answer<Output<Name>>> {
+  const operation: Operation = OPERATIONS[name];
   const { opsHost, opsPort, adminToken } = commandEnvironment(process.env);
   const url = gateway ?? urlOf(opsHost, opsPort);
   const response = await send(url, httpCall(operation, input), adminToken);
@@ -56,13 +69,40 @@ export async function callGateway<Input extends z.ZodObject, Output extends z.Zo
     json,
     read() {
       const { success, data } = operation.output.safeParse(json);
-      if (success) return data;
+      if (success) return data as Output<Name>;
       throw new GatewayRefused(
         EXIT_FAULT,
         `${url} gave an answer that this version of headgate cannot read; -o json prints it`,
       );
     },
   };
+}
+
+/** Calls the gateway to change something. Rejects with GatewayRefused. */
+export async function changeGateway<Name extends OperationName>(
+  flags: GatewayFlags,
+  name: Name,
+  input: Call<Name>,
+): Promise<Output<Name>> {
+  return (await callGateway(flags, name, input)).read();
+}
+
+interface Printing<Name extends OperationName> {
+  readonly input: Call<Name>;
+  readonly linesOf: (answer: Output<Name>, nowMs: number) => readonly Line[];
+  /** Whether the command exits with a fault because of what it printed. */
+  readonly isFault?: (answer: Output<Name>) => boolean;
+}
+
+/** Prints what the gateway answers. Rejects with GatewayRefused. */
+export async function printAnswer<Name extends OperationName>(
+  { output, ...flags }: GatewayFlags & OutputFlags,
+  name: Name,
+  { input, linesOf, isFault }: Printing<Name>,
+): Promise<void> {
+  const answer = await callGateway(flags, name, input);
+  print(output, answer.json, () => linesOf(answer.read(), Date.now()));
+  if (isFault?.(answer.read())) process.exitCode = EXIT_FAULT;
 }
 
 /** Puts the fields of an input where the route of the operation expects them. */
@@ -134,7 +174,6 @@ export function urlOf(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Undefined for a text that is not a JSON object. */
 function objectIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -2,7 +2,7 @@
 export const EXIT_FAULT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INVALID_CONFIG = 3;
-/** As shells have it: 128 and the number of SIGINT. */
+/** Shells use 128 and the number of SIGINT, too. */
 export const EXIT_INTERRUPTED = 130;
 
 export const EXIT_CODES: Readonly<Record<number, string>> = {

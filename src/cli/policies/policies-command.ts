@@ -1,9 +1,10 @@
 /** `headgate policies`: list policies, and change their modes. */
 import { Argument, Command } from 'commander';
 import { POLICY_MODES, type PolicyMode } from '../../gateway/core/policy.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import type { PolicyList } from '../../gateway/operations/schemas/policies.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { tableOf, toned } from '../ops-client/cells.ts';
+import { overrideText, restoredText } from '../ops-client/change-text.ts';
+import { changeGateway, type GatewayFlags, printAnswer } from '../ops-client/gateway-client.ts';
 import {
   type ChangeFlags,
   changeCommand,
@@ -13,9 +14,8 @@ import {
   overrideCommand,
   overrideTerms,
 } from '../ops-client/gateway-options.ts';
-import { overrideText, toned } from '../ops-client/override-text.ts';
-import { type Line, type OutputFlags, print, say, withOutput } from '../output/output.ts';
-import { type Cell, table } from '../output/table.ts';
+import { type Line, type OutputFlags, say, withOutput } from '../output/output.ts';
+import type { Cell } from '../output/table.ts';
 
 export function policiesCommand(): Command {
   return new Command('policies')
@@ -23,7 +23,9 @@ export function policiesCommand(): Command {
     .addCommand(
       withOutput(gatewayCommand('list'))
         .description('list the policies with their limits and current modes')
-        .action(list),
+        .action((flags: GatewayFlags & OutputFlags) =>
+          printAnswer(flags, 'listPolicies', { input: {}, linesOf: listText }),
+        ),
     )
     .addCommand(
       overrideCommand('mode')
@@ -40,35 +42,30 @@ export function policiesCommand(): Command {
     );
 }
 
-async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
-  const answer = await callGateway(flags, OPERATIONS.listPolicies, {});
-  print(output, answer.json, () => listText(answer.read()));
+function listText({ policies }: Output<'listPolicies'>): Line[] {
+  return tableOf(policies, {
+    POLICY: ({ name }) => name,
+    MODE: modeCell,
+    LIMITS: ({ limits, plans = [] }) =>
+      [...limits, ...plans.map((each) => `plan ${each.plan}: ${each.limits.join('; ')}`)].join(
+        '; ',
+      ),
+  });
 }
 
-function listText({ policies }: PolicyList): Line[] {
-  const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits, plans = [] }) => [
-    name,
-    modeCell(mode, ofFile),
-    [
-      ...limits,
-      ...plans.map(({ plan, limits: ofPlan }) => `plan ${plan}: ${ofPlan.join('; ')}`),
-    ].join('; '),
-  ]);
-  return table(['POLICY', 'MODE', 'LIMITS'], rows);
-}
+type Policy = Output<'listPolicies'>['policies'][number];
 
-function modeCell(mode: PolicyMode, ofFile: PolicyMode): Cell {
+function modeCell({ mode, mode_of_file: ofFile }: Policy): Cell {
   if (mode === ofFile) return mode === 'enforce' ? mode : toned(mode);
   return [toned(mode), { text: ` (${ofFile} in the file)`, tone: 'aside' }];
 }
 
 async function setMode(policy: string, mode: PolicyMode, flags: OverrideFlags): Promise<void> {
-  const input = { policy, mode, ...overrideTerms(flags) };
-  const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
+  const made = await changeGateway(flags, 'setMode', { policy, mode, ...overrideTerms(flags) });
   say(overrideText(made, Date.now()));
 }
 
 async function restore(policy: string, flags: ChangeFlags): Promise<void> {
-  await callGateway(flags, OPERATIONS.restoreMode, { policy, by: operatorName(flags) });
-  say(`${policy}: override removed; the file's mode applies`);
+  await changeGateway(flags, 'restoreMode', { policy, by: operatorName(flags) });
+  say(restoredText(policy));
 }

@@ -1,7 +1,7 @@
 /** Compares what a step expects with what came. */
 import { isDeepStrictEqual } from 'node:util';
-import { durationText } from './duration.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
+import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
 
 /** One expectation that was not met, in words. */
@@ -100,7 +100,6 @@ function compareBody(expected: Facts['body'], body: string): Comparison[] {
   return json === undefined ? found : [...found, ...compareJson('body', json, parsed(body))];
 }
 
-/** Undefined for a body that is not JSON. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -1,14 +1,14 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
+
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft, Place } from '../../gateway/config/diagnostic.ts';
+import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
 import type { Rule } from '../../gateway/config/rules.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
-import { durationText, MAX_DURATION_MS } from './duration.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { overrideMistakes } from './override-mistakes.ts';
 import type { Setting, Step } from './policy-test.ts';
 import type { WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
+import { durationText, MAX_DURATION_MS } from './values-schema.ts';
 
 /** A step that has no mistake itself. */
 export interface ReadStep {

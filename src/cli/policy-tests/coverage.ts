@@ -19,7 +19,7 @@ export interface LimitCoverage {
   admitted: number;
   /** Requests that this limit denied with the longest wait. In shadow mode: would have denied. */
   denied: number;
-  /** Those of them that were not denied, because the policy was in shadow mode. */
+  /** How many of `denied` passed, because the policy was in shadow mode. */
   inShadow: number;
 }
 
@@ -33,7 +33,7 @@ export function isCovered({ admitted, denied }: LimitCoverage): boolean {
   return admitted > 0 && denied > 0;
 }
 
-/** In percent of all limits; 100 if there are none. */
+/** 100 if there are no limits. */
 export function coveredPercent(files: readonly FileCoverage[]): number {
   const limits = files.flatMap((file) => file.limits);
   return limits.length === 0 ? 100 : (100 * limits.filter(isCovered).length) / limits.length;

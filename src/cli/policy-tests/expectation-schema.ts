@@ -22,7 +22,7 @@ function isNotEmpty(value: object): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** Without its unknown keys, a map may seem empty. */
+/** A map with only unknown keys seems empty, but these are the mistake. */
 function ifKeysAreKnown(message: string) {
   return { message, when: ({ issues }: z.core.ParsePayload) => issues.length === 0 };
 }

@@ -25,7 +25,7 @@ function filesIn(folder: string): string[] {
     });
 }
 
-/** False for a link that leads nowhere. */
+/** A link may lead nowhere. */
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

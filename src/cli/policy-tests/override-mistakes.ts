@@ -1,20 +1,19 @@
 /** Finds what is wrong with the override of a step. */
+
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft } from '../../gateway/config/diagnostic.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
-import { operatorName } from './operator-name.ts';
 import type { Setting } from './policy-test.ts';
 import type { WrittenOverride } from './step-schema.ts';
+import { operatorName } from './test-client.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 
 export interface OverrideFacts {
   readonly setting: Setting;
   /** All clients, also those with mistakes. */
   readonly clientNames: readonly string[];
-  /** Those in force; undefined if the policy file has mistakes. */
+  /** The policies in force; undefined if the policy file has mistakes. */
   readonly policies: TestedPolicies | undefined;
-  /** Whether the store is down. */
   readonly isDown: boolean;
 }
 

@@ -43,7 +43,7 @@ export interface PolicyTest {
   readonly steps: readonly Step[];
 }
 
-export type Step = SendStep | StoreStep | ReloadStep | OverrideStep;
+export type Step = SendStep | ChangeStep;
 
 interface Moment {
   readonly place: Place;
@@ -57,24 +57,17 @@ export interface SendStep extends Moment {
   /** The name of the client. */
   readonly sender: string;
   readonly client: Client;
-  /** Without values: the step leaves out a header of the client. */
+  /** A header without values is left out, although the client has it. */
   readonly headers: HeaderValues;
   readonly times: number;
   readonly everyMs: number;
   readonly expect: Expectation;
 }
 
-export interface StoreStep extends Moment {
-  readonly kind: 'store';
-  readonly isDown: boolean;
-}
-
-export interface ReloadStep extends Moment {
-  readonly kind: 'reload';
-  readonly policies: TestedPolicies;
-}
-
-export interface OverrideStep extends Moment {
-  readonly kind: 'override';
-  readonly change: WrittenOverride;
-}
+/** Something other than a request. */
+export type ChangeStep = Moment &
+  (
+    | { readonly kind: 'store'; readonly isDown: boolean }
+    | { readonly kind: 'reload'; readonly policies: TestedPolicies }
+    | { readonly kind: 'override'; readonly change: WrittenOverride }
+  );

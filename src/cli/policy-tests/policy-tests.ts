@@ -1,14 +1,13 @@
 /** Runs policy tests: reads the test files, runs the selected tests in virtual time, and counts what they cover. */
+
+import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
 import { Coverage } from './coverage.ts';
 import type { PolicyTest, TestFile } from './policy-test.ts';
 import { readTestFile } from './read-test-file.ts';
 import type { FileResult, TestRun } from './result.ts';
 import { runTest } from './run-test.ts';
-import { type Selects, titleOf } from './selection.ts';
 import { PolicyFileReader } from './tested-policies.ts';
-
 /** Throws a FileError with every mistake in the test files, and in the policy files that they name. */
 export function readTestFiles(paths: readonly string[], cloudflareRanges: string): TestFile[] {
   const policyFiles = new PolicyFileReader(cloudflareRanges);
@@ -27,7 +26,7 @@ export function readTestFiles(paths: readonly string[], cloudflareRanges: string
   return files;
 }
 
-/** Without the tests that are not selected, and without files that have no others. */
+/** Leaves out files without a selected test. */
 export function selectTests(files: readonly TestFile[], selects: Selects): TestFile[] {
   return files.flatMap((file) => {
     const tests = file.tests.filter(({ name }) => selects(titleOf(file.file, name)));
@@ -51,4 +50,12 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
 
 function reloaded({ steps }: PolicyTest) {
   return steps.flatMap((step) => (step.kind === 'reload' ? [step.policies] : []));
+}
+
+/** Whether a test is run. `title`: the file and the name of the test. */
+export type Selects = (title: string) => boolean;
+
+/** How a test is called where its file must be named too. */
+export function titleOf(file: string, test: string): string {
+  return `${file} › ${test}`;
 }

@@ -1,18 +1,11 @@
 /** Reads a test file, and reports every mistake at once. */
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import type { DiagnosticDraft } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../../gateway/config/place-diagnostics.ts';
-import { mistakesFrom } from '../../gateway/config/policy-file/schema-mistakes.ts';
+import { FileError } from '../../gateway/config/config-error.ts';
+import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
+import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
-import {
-  POLICY_FILE,
-  readYaml,
-  type YamlKind,
-  type YamlText,
-} from '../../gateway/config/yaml-text.ts';
+import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
 import type { Client, PolicyTest, Setting, TestFile } from './policy-test.ts';
 import { stepSchema } from './step-schema.ts';
@@ -31,26 +24,23 @@ const TEST_FILE: YamlKind = {
   needed: '"policies", "clients" and "tests"',
 };
 
-/** More would take long to place, and nobody corrects more at a time. */
-const MAX_MISTAKES = 1_000;
-
 /**
  * Undefined if a policy file that it names has mistakes; the reader has them. Throws a FileError with every mistake of
  * the test file itself.
  */
 export function readTestFile(path: string, policyFiles: PolicyFileReader): TestFile | undefined {
   const name = displayName(path);
-  const yaml = readYaml(readText(path), TEST_FILE);
-  refuseUnreadable(yaml, name);
+  const yaml = new YamlFile(readText(path), name, TEST_FILE);
+  yaml.refuseMistakes();
   const mistakes: DiagnosticDraft[] = [];
   const file = new TestFileReader({ path, yaml, policyFiles, mistakes }).read();
-  if (mistakes.length > 0) throw new FileError(placeDiagnostics(mistakes, name, yaml));
+  if (mistakes.length > 0) throw new FileError(yaml.diagnostics(mistakes));
   return file;
 }
 
 interface Sources {
   readonly path: string;
-  readonly yaml: YamlText;
+  readonly yaml: YamlFile;
   readonly policyFiles: PolicyFileReader;
   /** The mistakes found so far. */
   readonly mistakes: DiagnosticDraft[];
@@ -138,7 +128,7 @@ class TestFileReader {
     });
   }
 
-  /** Without the steps that have mistakes. */
+  /** Steps with mistakes are left out. */
   #steps(entries: readonly unknown[], path: Path): ReadStep[] {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];
@@ -159,14 +149,10 @@ class TestFileReader {
     }
   }
 
-  /** Undefined if the value has mistakes, which are reported. */
+  /** Reports mistakes; undefined if there are any. */
   #parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const { mistakes, yaml } = this.#sources;
-    if (mistakes.length >= MAX_MISTAKES) return undefined;
-    const result = schema.safeParse(value, { reportInput: true });
-    if (result.success) return result.data;
-    mistakes.push(...mistakesFrom(result.error.issues, { schema, at, yaml }));
-    return undefined;
+    return parsePart(schema, value, { at, yaml, mistakes });
   }
 
   #report(mistake: DiagnosticDraft): void {
@@ -174,8 +160,7 @@ class TestFileReader {
   }
 
   #placeOf(path: Path) {
-    const { yaml } = this.#sources;
-    return yaml.place(yaml.offsetOf(path));
+    return this.#sources.yaml.placeOf(path);
   }
 }
 

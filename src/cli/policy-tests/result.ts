@@ -1,6 +1,7 @@
 /** The results of tests. */
+
 import type { Place } from '../../gateway/config/diagnostic.ts';
-import type { ExplainedAnswer } from '../../gateway/operations/explain-answer.ts';
+import type { ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Step as TraceStep } from '../../gateway/operations/explain-text.ts';
 import type { Mismatch } from './compare.ts';
 import type { FileCoverage } from './coverage.ts';

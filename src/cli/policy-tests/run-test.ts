@@ -1,21 +1,14 @@
 /** Runs one test on a virtual gateway of its own. */
-import {
-  blockClient,
-  exemptClient,
-  unblockClient,
-  unexemptClient,
-} from '../../gateway/operations/clients.ts';
+
 import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
-import { restoreMode, setMode } from '../../gateway/operations/policies.ts';
-import type { Gateway } from '../../gateway/operations/running-gateway.ts';
+import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
 import { type Mismatch, mismatchesOf } from './compare.ts';
-import { durationText } from './duration.ts';
-import { operatorName } from './operator-name.ts';
-import type { PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
+import type { ChangeStep, PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
 import type { Failure, TestResult } from './result.ts';
-import { sentRequest } from './sent-request.ts';
 import type { WrittenOverride } from './step-schema.ts';
+import { operatorName, sentRequest } from './test-client.ts';
+import { durationText } from './values-schema.ts';
 import { type Outcome, VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
 
 /** All steps are run, also after one that failed. */
@@ -44,7 +37,7 @@ const NOTHING_TRACED: Traced = new Map();
 
 interface FailedStep {
   readonly step: Step;
-  /** Of its first request that failed. */
+  /** The index of the first request that failed. */
   readonly index: number;
   readonly failure: Failure;
 }
@@ -71,9 +64,8 @@ async function runSteps(
 
 type Found = Omit<FailedStep, 'step'> | undefined;
 
-/** Something other than a request. */
 async function applyChange(
-  step: Exclude<Step, SendStep>,
+  step: ChangeStep,
   gateway: VirtualGateway,
   setting: Setting,
 ): Promise<Found> {
@@ -88,7 +80,7 @@ async function applyChange(
     case 'override':
       try {
         const named = (client: string) => operatorName(client, setting, gateway.policies);
-        await changeByOperator(step.change, gateway.operated(), named);
+        await changeByOperator(step.change, createOperate(gateway.operated()), named);
         return undefined;
       } catch (error) {
         if (!(error instanceof OperationError)) throw error;
@@ -150,15 +142,18 @@ function failureOf(
 /** Rejects with an OperationError if a gateway would refuse the change. */
 async function changeByOperator(
   change: WrittenOverride,
-  gateway: Gateway,
+  operate: Operate,
   named: (client: string) => string,
 ): Promise<void> {
-  const { block, exempt, mode, unblock, unexempt, restore } = change;
-  const terms = { for: change.for ?? '', reason: 'a policy test' };
-  if (block !== undefined) await blockClient(gateway, { client: named(block), ...terms });
-  if (exempt !== undefined) await exemptClient(gateway, { client: named(exempt), ...terms });
-  if (mode !== undefined) await setMode(gateway, { ...mode, ...terms });
-  if (unblock !== undefined) await unblockClient(gateway, { client: named(unblock) });
-  if (unexempt !== undefined) await unexemptClient(gateway, { client: named(unexempt) });
-  if (restore !== undefined) await restoreMode(gateway, { policy: restore });
+  const terms = { for: change.for, reason: 'a policy test' };
+  for (const name of ['block', 'exempt'] as const) {
+    const client = change[name];
+    if (client !== undefined) await operate(name, { client: named(client), ...terms });
+  }
+  if (change.mode !== undefined) await operate('setMode', { ...change.mode, ...terms });
+  for (const name of ['unblock', 'unexempt'] as const) {
+    const client = change[name];
+    if (client !== undefined) await operate(name, { client: named(client) });
+  }
+  if (change.restore !== undefined) await operate('restoreMode', { policy: change.restore });
 }

@@ -1,6 +1,6 @@
 /** Schema of a step: a request, or something that happens to the gateway. */
 import { z } from 'zod';
-import { parseDuration as parseLifetime } from '../../gateway/config/duration.ts';
+import { parseDuration as parseLifetime } from '../../gateway/config/rate.ts';
 import { holds } from '../../gateway/config/refinement.ts';
 import { MAX_LIMIT } from '../../gateway/core/counting/store.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';

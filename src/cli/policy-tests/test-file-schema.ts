@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { shortName } from '../../gateway/config/policy-file/key-list.ts';
 import { holds } from '../../gateway/config/refinement.ts';
-import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/explain-answer.ts';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/request-form.ts';
 import { stepSchema } from './step-schema.ts';
 import { address, headers, name } from './values-schema.ts';
 
@@ -88,5 +88,5 @@ const { shape } = testFileSchema;
 export const outlineSchema = z.strictObject(
   Object.fromEntries(Object.keys(shape).map((key) => [key, z.unknown().optional()])),
 );
-/** The same of a test. */
+/** Validates a test without its steps. */
 export const testOutlineSchema = testSchema.extend({ steps: z.array(z.unknown()).min(1) });

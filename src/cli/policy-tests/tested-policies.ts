@@ -1,10 +1,10 @@
 /** Reads the policy files that test files name, and compiles them with the API keys of the tests. */
 import { hash } from 'node:crypto';
+import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
-import { areOfAnotherKind } from '../../gateway/config/place-diagnostics.ts';
-import { compilePolicies, type ValidFile } from '../../gateway/config/policy-file/compile.ts';
+import { compilePolicies } from '../../gateway/config/policy-file/compile.ts';
 import { validateFiles } from '../../gateway/config/policy-file/read.ts';
+import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
 import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { WrittenApiKey } from './test-file-schema.ts';
@@ -99,4 +99,12 @@ function withTestKeys(file: ValidFile, { sent, listed }: TestKeys): ValidFile {
       : [{ id, plan: entry.plan, sha256: hash('sha256', keyOfClient(id), 'hex') }];
   });
   return { ...file, keys: [...file.keys, ...added] };
+}
+
+/** Whether a file with these mistakes is of another kind: it is no YAML, or lacks a key that every such file has. */
+function areOfAnotherKind(mistakes: readonly Diagnostic[]): boolean {
+  return mistakes.some(
+    ({ rule, path }) =>
+      rule === 'invalid-yaml' || path === '' || (rule === 'missing-key' && /^[^.[]*$/.test(path)),
+  );
 }

@@ -2,7 +2,6 @@
  * A gateway in virtual time: the production check with its policies, salts, counts and overrides, on a clock that a test
  * moves. It never reads the clock of the machine.
  */
-
 import {
   type Check,
   type CheckOptions,
@@ -12,18 +11,24 @@ import {
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
-import type { TakeResult } from '../../gateway/core/counting/store.ts';
+import {
+  type Descriptor,
+  type LocalLimiter,
+  type QuotaStore,
+  StoreError,
+  type TakeResult,
+} from '../../gateway/core/counting/store.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
-import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain-answer.ts';
+import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
+import { LocalShare } from '../../gateway/stores/local-share.ts';
+import { MemoryStore } from '../../gateway/stores/memory/memory-store.ts';
 import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
 import { MemoryOverrideStore } from '../../gateway/stores/overrides/override-store.ts';
+import { DerivedSalts } from '../../gateway/stores/salts/salt-sources.ts';
 import type { Setting } from './policy-test.ts';
 import type { TestedPolicies } from './tested-policies.ts';
-import { virtualSalts } from './virtual-salts.ts';
-import { VirtualStore } from './virtual-store.ts';
-
 export interface VirtualGatewayOptions {
   readonly policies: TestedPolicies;
   readonly setting: Setting;
@@ -130,4 +135,57 @@ export class VirtualGateway {
   close(): void {
     this.#overrides.close();
   }
+}
+
+/** Called for every take that counts. */
+type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => void;
+
+interface VirtualStoreOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Gateways that share the limits while the store is down. */
+  readonly gateways: number;
+  readonly onTake: OnTake;
+}
+
+/** Counts in this process, and fails when a test says so. */
+class VirtualStore implements QuotaStore {
+  isDown = false;
+  /** Has its own counts, like a gateway beside its Redis. */
+  readonly local: LocalLimiter;
+  readonly memory: MemoryStore;
+  readonly #onTake: OnTake;
+
+  constructor({ now, gateways, onTake }: VirtualStoreOptions) {
+    // No key is evicted: a test shall not depend on how many there are.
+    const newMemory = () => new MemoryStore({ now, maxKeys: Number.POSITIVE_INFINITY });
+    const share = new LocalShare(newMemory(), () => ({ count: gateways, rank: 0 }));
+    this.memory = newMemory();
+    this.#onTake = onTake;
+    this.local = {
+      record: (descriptors) => share.record(descriptors),
+      take: (descriptors) => this.#taken(descriptors, share.take(descriptors)),
+    };
+  }
+
+  /** Asynchronous, because only such a store may fail. */
+  async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+    if (this.isDown) throw new StoreError('connection', 'the test says that the store is down');
+    return this.#taken(descriptors, this.memory.take(descriptors));
+  }
+
+  reset(keys: readonly string[]): Promise<void> {
+    return this.memory.reset(keys);
+  }
+
+  #taken(descriptors: readonly Descriptor[], result: TakeResult): TakeResult {
+    // The core describes limits, so every descriptor has its limit.
+    this.#onTake(descriptors as readonly LimitDescriptor[], result);
+    return result;
+  }
+}
+
+/** Fixed salts make a test print the same in every run. */
+export function virtualSalts(): DerivedSalts {
+  return new DerivedSalts('headgate policy tests');
 }

@@ -1,10 +1,9 @@
 /** `--fail-on NAME=MOST`: conditions under which a replay ends with an exit code for CI. */
 import { InvalidArgumentError } from 'commander';
-import type { ReplayReport } from '../evidence/replay/replay-report.ts';
+import type { ReplayReport } from '../evidence/replay/report.ts';
 
 export interface FailOn {
   readonly name: string;
-  /** The largest number that is fine. */
   readonly most: number;
 }
 
@@ -20,7 +19,6 @@ const NUMBERS: Readonly<Record<string, (report: ReplayReport) => number | undefi
 
 export const FAIL_ON_NAMES = Object.keys(NUMBERS);
 
-/** For commander: takes one more option. */
 export function addFailOn(text: string, before: readonly FailOn[]): readonly FailOn[] {
   const [, name = '', most = ''] = /^([a-z-]+)=(\d{1,15})$/.exec(text) ?? [];
   if (!Object.hasOwn(NUMBERS, name)) {
@@ -31,12 +29,10 @@ export function addFailOn(text: string, before: readonly FailOn[]): readonly Fai
   return [...before, { name, most: Number(most) }];
 }
 
-/** Whether a condition needs the policies to compare with. */
 export function needsDifference({ name }: FailOn): boolean {
   return name.startsWith('newly-');
 }
 
-/** One line for each number that is too large. */
 export function failuresOf(report: ReplayReport, conditions: readonly FailOn[]): string[] {
   return conditions.flatMap(({ name, most }) => {
     const number = NUMBERS[name]?.(report) ?? 0;

@@ -4,7 +4,6 @@ import { type LogFlags, openLogs, parsingOf } from '../evidence/log-options.ts';
 import { replayPage } from '../evidence/page/replay-page.ts';
 import { readPolicyFile } from '../evidence/policies.ts';
 import { startProgress } from '../evidence/progress.ts';
-import type { MisreadLine } from '../evidence/reading/entry-stream.ts';
 import { textOf } from '../evidence/replay/report-text.ts';
 import { runReplay } from '../evidence/replay/run.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
@@ -38,10 +37,9 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
     parsing: parsingOf(flags),
     threads: flags.threads,
     showsAddresses: flags.addresses ?? false,
-    keepsMisread: invalid !== undefined,
     measuresPeaks: page !== undefined,
     onLines: progress.lines,
-    onMisread: async (lines) => invalid?.write(textOfLines(lines), 'latin1'),
+    onMisread: invalid && ((text) => invalid.write(text, 'latin1')),
     signal: interrupt.signal,
   });
   progress[Symbol.dispose]();
@@ -62,9 +60,4 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
 
 function openFile(path: string | undefined, option: string): Promise<OutputFile> | undefined {
   return path === undefined ? undefined : OutputFile.open(path, option);
-}
-
-/** As the log has them: one character per byte. */
-function textOfLines(lines: readonly MisreadLine[]): string {
-  return lines.map(({ text }) => `${text}\n`).join('');
 }

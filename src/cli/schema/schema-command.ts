@@ -1,6 +1,9 @@
 /** `headgate schema`: prints the JSON Schema of policy files or of their tests, for editors. */
 import { Argument, Command } from 'commander';
-import { policyFileJsonSchema } from '../../gateway/config/policy-file/json-schema.ts';
+import {
+  jsonSchemaOf,
+  policyFileJsonSchema,
+} from '../../gateway/config/policy-file/policy-file-schema.ts';
 import { linesIn, say } from '../output/output.ts';
 
 type Kind = 'policies' | 'tests';
@@ -16,6 +19,6 @@ export function schemaCommand(): Command {
 
 async function schemaOf(kind: Kind): Promise<string> {
   if (kind === 'policies') return policyFileJsonSchema();
-  const { testFileJsonSchema } = await import('../policy-tests/json-schema.ts');
-  return testFileJsonSchema();
+  const { testFileSchema } = await import('../policy-tests/test-file-schema.ts');
+  return jsonSchemaOf(testFileSchema);
 }

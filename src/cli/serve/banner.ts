@@ -2,10 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import type { Listening } from '../../gateway/app/gateway.ts';
 import type { PolicySource } from '../../gateway/config/policy-file/policy-source.ts';
-import type { Environment } from '../../gateway/config/settings/environment.ts';
-import type { RateLimitSettings } from '../../gateway/config/settings/rate-limit-settings.ts';
-import { redisPlace } from '../../gateway/config/settings/redis-target.ts';
-import { targetText } from '../../gateway/config/settings/target.ts';
+import { targetText } from '../../gateway/config/settings/control-plane-forms.ts';
+import type { Environment, RateLimitSettings } from '../../gateway/config/settings/environment.ts';
+import { redisPlace } from '../../gateway/config/settings/redis-url.ts';
 import { SHIPPED_POLICIES } from '../../gateway/config/shipped-files.ts';
 import { byFailureMode } from '../../gateway/core/counting/failure-modes.ts';
 import type { Policy } from '../../gateway/core/policy.ts';

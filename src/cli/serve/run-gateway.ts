@@ -18,7 +18,7 @@ import {
   type PolicySource,
 } from '../../gateway/config/policy-file/policy-source.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
-import { VERSION } from '../../gateway/config/version.ts';
+import { VERSION } from '../../gateway/config/shipped-files.ts';
 import { createTelemetry, type Telemetry } from '../../gateway/telemetry/telemetry.ts';
 import { textOf } from '../output/output.ts';
 import { banner } from './banner.ts';

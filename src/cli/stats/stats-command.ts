@@ -1,31 +1,27 @@
 /** `headgate stats`: active windows, their memory and the state of Redis. */
 
 import type { Command } from 'commander';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { firstText, gatewaysText, plural } from '../../gateway/operations/rate-text.ts';
-import type { StatsReport } from '../../gateway/operations/schemas/stats.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { firstText, gatewaysText, plural, shortTime } from '../../gateway/operations/texts.ts';
 import { unseenText } from '../../gateway/telemetry/unseen-header.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { type GatewayFlags, printAnswer } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';
-import { EXIT_FAULT } from '../output/exit-codes.ts';
-import { type Line, type OutputFlags, print, withOutput } from '../output/output.ts';
+import { type Line, type OutputFlags, withOutput } from '../output/output.ts';
 import { alignedRows, type Cell } from '../output/table.ts';
 
 export function statsCommand(): Command {
   return withOutput(gatewayCommand('stats'))
     .description('show active windows, their memory and the state of Redis')
-    .action(stats);
+    .action((flags: GatewayFlags & OutputFlags) =>
+      printAnswer(flags, 'stats', {
+        input: {},
+        linesOf: statsText,
+        isFault: ({ unavailable }) => unavailable !== undefined,
+      }),
+    );
 }
 
-async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
-  const answer = await callGateway(flags, OPERATIONS.stats, {});
-  const stats = answer.read();
-  print(output, answer.json, () => statsText(stats));
-  if (stats.unavailable !== undefined) process.exitCode = EXIT_FAULT;
-}
-
-function statsText(stats: StatsReport): Line[] {
+function statsText(stats: Output<'stats'>): Line[] {
   const { unavailable, active_windows: windows } = stats;
   const about = stats.is_exact ? '' : 'about ';
   const refused = stats.policy_file_refused;
@@ -55,7 +51,7 @@ function statsText(stats: StatsReport): Line[] {
   ]);
 }
 
-function serverRows(server: StatsReport['servers'][number]): Cell[][] {
+function serverRows(server: Output<'stats'>['servers'][number]): Cell[][] {
   const { used_memory_bytes: used, max_memory_bytes: max } = server;
   const limit = max === 0 ? 'no limit' : `limit ${mebibytes(max)}`;
   return [
@@ -67,7 +63,7 @@ function serverRows(server: StatsReport['servers'][number]): Cell[][] {
 }
 
 /** While Redis does not answer, gateways cannot reach each other. */
-function runningText({ gateways: known, unavailable, ...stats }: StatsReport): string {
+function runningText({ gateways: known, unavailable, ...stats }: Output<'stats'>): string {
   if (unavailable !== undefined) return `${plural(known, 'gateway')}, as last known`;
   const { gateways_answered: answered = known, workers = 0 } = stats;
   return gatewaysText({ asked: Math.max(known, answered), answered, workers });

@@ -1,11 +1,12 @@
 /** `headgate suggest`: proposes limits from access logs. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../gateway/config/duration.ts';
-import { parseSlidingRate } from '../../gateway/config/policy-file/rate.ts';
+import { parseDuration, parseSlidingRate } from '../../gateway/config/rate.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
+import { commandEnvironment } from '../environment/commands.ts';
 import { withLog } from '../evidence/log-options.ts';
-import type { SuggestFlags } from './run-suggest.ts';
+import type { SuggestFlags } from '../evidence/suggest/run.ts';
+import { type OutputFlags, print, sayFile } from '../output/output.ts';
 
 export function suggestCommand(): Command {
   return withLog(
@@ -35,11 +36,17 @@ export function suggestCommand(): Command {
     .action(run);
 }
 
-async function run(logs: readonly string[], flags: SuggestFlags, command: Command) {
+interface Flags extends SuggestFlags {
+  readonly output: OutputFlags['output'] | 'yaml';
+}
+
+async function run(logs: readonly string[], flags: Flags, command: Command): Promise<void> {
   // Loaded only now, because a command line with mistakes should fail fast.
-  const { runSuggest } = await import('./run-suggest.ts');
-  const mistake = await runSuggest(logs, flags);
-  if (mistake !== undefined) command.error(`error: ${mistake}`);
+  const { suggestFromLogs } = await import('../evidence/suggest/run.ts');
+  const found = await suggestFromLogs(logs, flags, commandEnvironment(process.env));
+  if (found === undefined) command.error('error: --holdout leaves no day to fit limits to');
+  if (flags.output === 'yaml') sayFile(found.yaml());
+  else print(flags.output, flags.output === 'json' && found.json(), found.text);
 }
 
 function readDays(text: string): number {

@@ -25,7 +25,7 @@ export function countsOf({ files }: TestRun): TestCounts {
   };
 }
 
-export function placeText(file: string, { line, column }: Place): string {
+function placeText(file: string, { line, column }: Place): string {
   return `${file}:${line}:${column}`;
 }
 

@@ -1,7 +1,7 @@
 /** Formats the results of policy tests for programs: one JSON document. Programs depend on these names. */
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { printableJson } from '../../gateway/core/printable.ts';
-import { fieldsOf } from '../output/diagnostics-json.ts';
+import { fieldsOf } from '../output/diagnostics.ts';
 import {
   coveredPercent,
   type FileCoverage,

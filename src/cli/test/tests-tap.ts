@@ -2,8 +2,8 @@
 import { stringify } from 'yaml';
 import { printable } from '../../gateway/core/printable.ts';
 import { linesIn } from '../output/output.ts';
+import { titleOf } from '../policy-tests/policy-tests.ts';
 import type { TestResult, TestRun } from '../policy-tests/result.ts';
-import { titleOf } from '../policy-tests/selection.ts';
 import { failureLines, indented } from './tests-counts.ts';
 
 export function asTap({ files }: TestRun): string[] {

@@ -1,37 +1,14 @@
 /** Does what the operator confirmed, and says what came of it. */
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
-import { accessText, liftedText, overrideText } from '../ops-client/override-text.ts';
-import { resetText } from '../ops-client/reset-text.ts';
-import type { ActionName, Form } from './form.ts';
+import {
+  accessText,
+  liftedText,
+  overrideText,
+  resetText,
+  restoredText,
+} from '../ops-client/change-text.ts';
+import { changeGateway, type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
+import type { Form } from './form.ts';
 import type { Notice } from './state.ts';
-
-/** `by` is the name for the audit log. */
-type Change = (form: Form, flags: GatewayFlags, by: string) => Promise<string>;
-
-const CHANGES: Readonly<Record<ActionName, Change>> = {
-  async reset({ subject, answers }, flags, by) {
-    const reason = answers.reason === '' ? undefined : answers.reason;
-    const input = { client: subject.id, reason, by };
-    const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
-    return resetText(subject.name, done);
-  },
-  block: (form, flags, by) => override(OPERATIONS.block, form, { flags, by }),
-  exempt: (form, flags, by) => override(OPERATIONS.exempt, form, { flags, by }),
-  unblock: (form, flags, by) => lift(OPERATIONS.unblock, form, { flags, by }),
-  unexempt: (form, flags, by) => lift(OPERATIONS.unexempt, form, { flags, by }),
-  async mode(form, flags, by) {
-    const { mode = 'enforce' } = form.answers;
-    const input = { policy: form.subject.id, mode, ...termsOf(form), by };
-    const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
-    return overrideText(made, Date.now());
-  },
-  async restore({ subject }, flags, by) {
-    await callGateway(flags, OPERATIONS.restoreMode, { policy: subject.id, by });
-    return `${subject.name}: override removed; the file's mode applies`;
-  },
-};
 
 const NEVER_CONNECTED: readonly string[] = [
   'ECONNREFUSED',
@@ -43,16 +20,42 @@ const NEVER_CONNECTED: readonly string[] = [
 
 interface Caller {
   readonly flags: GatewayFlags;
+  /** The name for the audit log. */
   readonly by: string;
 }
 
 /** Never rejects with GatewayRefused. */
-export async function makeChange(form: Form, { flags, by }: Caller): Promise<Notice> {
+export async function makeChange(form: Form, caller: Caller): Promise<Notice> {
   try {
-    return { level: 'good', text: await CHANGES[form.action](form, flags, by) };
+    return { level: 'good', text: (await change(form, caller)).join('; ') };
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
     return { level: 'bad', text: `${form.action} ${form.subject.name}: ${outcomeOf(error)}` };
+  }
+}
+
+async function change(form: Form, { flags, by }: Caller): Promise<string[]> {
+  const { action, answers } = form;
+  const { id, name } = form.subject;
+  const terms = { for: answers.for ?? '', reason: answers.reason ?? '', by };
+  switch (action) {
+    case 'reset': {
+      const input = { client: id, reason: answers.reason || undefined, by };
+      return [resetText(name, await changeGateway(flags, action, input))];
+    }
+    case 'block':
+    case 'exempt':
+      return accessText(await changeGateway(flags, action, { client: id, ...terms }), Date.now());
+    case 'unblock':
+    case 'unexempt':
+      return liftedText(name, await changeGateway(flags, action, { client: id, by }), Date.now());
+    case 'mode': {
+      const input = { policy: id, mode: answers.mode ?? 'enforce', ...terms };
+      return [overrideText(await changeGateway(flags, 'setMode', input), Date.now())];
+    }
+    case 'restore':
+      await changeGateway(flags, 'restoreMode', { policy: id, by });
+      return [restoredText(name)];
   }
 }
 
@@ -68,27 +71,4 @@ function outcomeOf(error: GatewayRefused): string {
 function wasSent(cause: unknown): boolean {
   const { cause: inner } = cause as { cause?: { code?: unknown } };
   return !NEVER_CONNECTED.includes(String(inner?.code));
-}
-
-async function override(
-  operation: typeof OPERATIONS.block,
-  form: Form,
-  { flags, by }: Caller,
-): Promise<string> {
-  const input = { client: form.subject.id, ...termsOf(form), by };
-  const made = (await callGateway(flags, operation, input)).read();
-  return accessText(made, Date.now()).join('; ');
-}
-
-async function lift(
-  operation: typeof OPERATIONS.unblock,
-  { subject }: Form,
-  { flags, by }: Caller,
-): Promise<string> {
-  const lifted = (await callGateway(flags, operation, { client: subject.id, by })).read();
-  return liftedText(subject.name, lifted, Date.now()).join('; ');
-}
-
-function termsOf({ answers }: Form) {
-  return { for: answers.for ?? '', reason: answers.reason ?? '' };
 }

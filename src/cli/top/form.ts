@@ -1,7 +1,8 @@
-/** The questions before an action: mode, reason, duration, and at last whether it shall be done. */
-import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseDuration } from '../../gateway/config/rate.ts';
 import type { PolicyMode } from '../../gateway/core/policy.ts';
-import type { Key } from './key.ts';
+import type { Line } from '../output/output.ts';
+import type { Key } from './terminal.ts';
+import { lineOf, wrapped } from './text.ts';
 
 export interface Answers {
   readonly mode?: PolicyMode;
@@ -18,7 +19,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** Questions about an action, and at last whether it shall be done. */
+/** What the operator has answered so far about an action. */
 export interface Form {
   readonly action: ActionName;
   readonly subject: Subject;
@@ -30,9 +31,9 @@ export interface Form {
   readonly problem?: string | undefined;
 }
 
-type Question = keyof Answers;
+type Field = keyof Answers;
 
-const QUESTIONS: Readonly<Record<ActionName, readonly Question[]>> = {
+const FIELDS: Readonly<Record<ActionName, readonly Field[]>> = {
   reset: ['reason'],
   block: ['reason', 'for'],
   exempt: ['reason', 'for'],
@@ -42,36 +43,36 @@ const QUESTIONS: Readonly<Record<ActionName, readonly Question[]>> = {
   restore: [],
 };
 const MODES: Readonly<Record<string, PolicyMode>> = { e: 'enforce', s: 'shadow', o: 'off' };
-const PROPOSED: Readonly<Partial<Record<Question, string>>> = { for: '30min' };
+const PROPOSED: Readonly<Partial<Record<Field, string>>> = { for: '30min' };
 const LONGEST_REASON = 200;
 
 /** What pressing a key makes of the form. */
 export type FormStep = Form | 'done' | 'given up';
 
 export function startForm(action: ActionName, subject: Subject, note?: string): Form {
-  return asked({ action, subject, note, answers: {}, typed: '' });
+  return withNextField({ action, subject, note, answers: {}, typed: '' });
 }
 
-/** Undefined when all are answered, and the operator shall confirm. */
-export function questionOf({ action, answers }: Form): Question | undefined {
-  return QUESTIONS[action].find((question) => answers[question] === undefined);
+/** Undefined when all fields are filled, and only the confirmation is missing. */
+function nextField({ action, answers }: Form): Field | undefined {
+  return FIELDS[action].find((field) => answers[field] === undefined);
 }
 
 /** A reset lasts no time, so no list shows its reason. */
-export function isOptional({ action }: Form, question: Question): boolean {
-  return action === 'reset' && question === 'reason';
+function isOptional({ action }: Form, field: Field): boolean {
+  return action === 'reset' && field === 'reason';
 }
 
 export function pressInForm(form: Form, key: Key): FormStep {
   if (key.name === 'escape') return 'given up';
-  const question = questionOf(form);
+  const field = nextField(form);
   // Neither a second Enter nor pasted text does what was not read.
-  if (question === undefined) return key.text === 'y' ? 'done' : 'given up';
-  if (question === 'mode') {
+  if (field === undefined) return key.text === 'y' ? 'done' : 'given up';
+  if (field === 'mode') {
     const mode = MODES[key.text];
     return mode === undefined ? form : answered(form, { mode });
   }
-  if (key.name === 'return') return withTyped(form, question);
+  if (key.name === 'return') return withTyped(form, field);
   return { ...form, typed: edited(form.typed, key), problem: undefined };
 }
 
@@ -82,10 +83,10 @@ export function edited(text: string, { name, text: char }: Key): string {
   return [...text].length < LONGEST_REASON ? text + char : text;
 }
 
-function withTyped(form: Form, question: 'reason' | 'for'): Form {
+function withTyped(form: Form, field: 'reason' | 'for'): Form {
   const typed = form.typed.trim();
-  if (question === 'reason') {
-    if (typed !== '' || isOptional(form, question)) return answered(form, { reason: typed });
+  if (field === 'reason') {
+    if (typed !== '' || isOptional(form, field)) return answered(form, { reason: typed });
     return { ...form, problem: 'A reason is needed: others see it in the list of overrides.' };
   }
   try {
@@ -97,10 +98,59 @@ function withTyped(form: Form, question: 'reason' | 'for'): Form {
 }
 
 function answered(form: Form, answer: Answers): Form {
-  return asked({ ...form, answers: { ...form.answers, ...answer }, problem: undefined });
+  return withNextField({ ...form, answers: { ...form.answers, ...answer }, problem: undefined });
 }
 
-function asked(form: Form): Form {
-  const question = questionOf(form);
-  return { ...form, typed: (question && PROPOSED[question]) ?? '' };
+function withNextField(form: Form): Form {
+  const field = nextField(form);
+  return { ...form, typed: (field && PROPOSED[field]) ?? '' };
+}
+
+const WHAT: Readonly<Record<ActionName, (name: string) => string>> = {
+  reset: (name) => `Reset the counters of ${name} in all policies`,
+  block: (name) => `Block ${name}`,
+  exempt: (name) => `Exempt ${name} from all limits`,
+  unblock: (name) => `Lift the block of ${name}`,
+  unexempt: (name) => `Lift the exemption of ${name}`,
+  mode: (name) => `Change the mode of the policy ${name}`,
+  restore: (name) => `Return the policy ${name} to the mode in the policy file`,
+};
+const PROMPTS = {
+  mode: 'New mode: e enforce, s shadow, o off',
+  reason: 'Reason: ',
+  for: 'For how long (a number and s, min, h or d): ',
+} as const;
+const INDENT = '  ';
+
+export function formLines(form: Form, width: number): Line[] {
+  const plain = (text: string) => wrapped(text, width, INDENT);
+  const bold = (text: string) => plain(text).map((line) => lineOf(line, 'head'));
+  const note = form.note === undefined ? [] : plain(form.note);
+  const field = nextField(form);
+  if (field === undefined) {
+    return [...note, ...bold(`${sentence(form)}?`), 'y: do it   any other key: give up'];
+  }
+  const prompt = isOptional(form, field) ? 'Reason, if any: ' : PROMPTS[field];
+  return [
+    ...bold(sentence(form)),
+    ...note,
+    field === 'mode' ? prompt : typedLine(prompt, form.typed, width),
+    ...plain(form.problem ?? 'Enter: go on   Esc: give up'),
+  ];
+}
+
+/** The end of what is typed stays in sight. */
+export function typedLine(prompt: string, typed: string, width: number): Line {
+  const left = Math.max(1, width - prompt.length - 1);
+  return { spans: [prompt, [...typed].slice(-left).join(''), { text: ' ', tone: 'chosen' }] };
+}
+
+function sentence({ action, subject, answers }: Form): string {
+  const { mode, reason, for: duration } = answers;
+  return [
+    WHAT[action](subject.name),
+    ...(mode === undefined ? [] : [` to ${mode}`]),
+    ...(duration === undefined ? [] : [` for ${duration}`]),
+    ...(reason === undefined || reason === '' ? [] : [`, ${JSON.stringify(reason)}`]),
+  ].join('');
 }

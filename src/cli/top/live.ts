@@ -1,16 +1,14 @@
-/** Keeps the screen up to date until the operator quits: asks the gateway again and again, and does what keys want. */
+/** Keeps the screen up to date until the operator quits: calls the gateway again and again, and does what keys say. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
 import type { Screen } from '../output/output.ts';
 import { makeChange } from './changes.ts';
 import type { Form } from './form.ts';
 import { type DeniedClient, gather } from './gather.ts';
-import type { Key } from './key.ts';
 import { type Effect, press } from './press.ts';
 import { screenLines } from './screen.ts';
 import { failed, initialState, received, type TopState } from './state.ts';
-import { takeTerminal } from './terminal.ts';
+import { type Key, takeTerminal } from './terminal.ts';
 import { explainClient, liftForm } from './why.ts';
 
 export interface LiveOptions {
@@ -52,9 +50,9 @@ class Live {
   readonly #flags: GatewayFlags;
   readonly #by: string;
   #state: TopState;
-  /** Numbers of the last question that was sent, and of the last one whose answer is shown. */
-  #asked = 0;
-  #answered = 0;
+  /** Numbers of the last update that was started, and of the last one that is shown. */
+  #started = 0;
+  #shown = 0;
 
   constructor(screen: Screen, { flags, by }: LiveOptions) {
     this.#screen = screen;
@@ -75,7 +73,7 @@ class Live {
 
   async poll(intervalMs: number): Promise<never> {
     for (;;) {
-      await this.#ask();
+      await this.#update();
       await sleep(intervalMs);
     }
   }
@@ -86,7 +84,7 @@ class Live {
         this.#screen.open();
         return this.change({});
       case 'refresh':
-        return this.#ask();
+        return this.#update();
       case 'explain':
         return this.#explain(effect.client);
       case 'find override':
@@ -101,17 +99,17 @@ class Live {
     this.#screen.draw(screenLines(state, this.#screen.size()));
   }
 
-  async #ask(): Promise<void> {
-    const number = ++this.#asked;
-    const answer = await this.#answer();
-    // A later question may have been answered sooner, such as the one after a change.
-    if (number < this.#answered) return;
-    this.#answered = number;
+  async #update(): Promise<void> {
+    const number = ++this.#started;
+    const answer = await this.#read();
+    // A later update may have ended sooner, such as the one after a change.
+    if (number < this.#shown) return;
+    this.#shown = number;
     this.#show(answer(this.#state));
   }
 
   /** Returns what the answer makes of the state. */
-  async #answer(): Promise<(state: TopState) => TopState> {
+  async #read(): Promise<(state: TopState) => TopState> {
     try {
       const snapshot = (await gather(this.#flags, this.#state.panes.clients.filter.trim())).read();
       return (state) => received(state, snapshot, Date.now());
@@ -141,7 +139,7 @@ class Live {
     this.change({ underWay: undefined, notice });
     const { why } = this.#state;
     await Promise.all([
-      this.#ask(),
+      this.#update(),
       ...(why?.about === 'client' ? [this.#explain(why.client)] : []),
     ]);
   }

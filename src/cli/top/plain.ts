@@ -1,47 +1,41 @@
-/** The same as text that is printed once. */
+/** Prints the snapshot once, as plain tables. */
 
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { rateText } from '../../gateway/operations/rate-text.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
-import { deniedUntilCell } from '../ops-client/denied-until.ts';
-import { toned } from '../ops-client/override-text.ts';
+import { clientText, rateText, shortTime } from '../../gateway/operations/texts.ts';
+import { deniedUntilCell, tableOf, toned } from '../ops-client/cells.ts';
 import type { Line } from '../output/output.ts';
-import { table } from '../output/table.ts';
 import type { Snapshot } from './gather.ts';
 import { denialRateOf } from './rows.ts';
-import { lineOf } from './spans.ts';
 import { initialState, received } from './state.ts';
 import { factsText, statements } from './status.ts';
+import { lineOf } from './text.ts';
 
 export function plainText(snapshot: Snapshot): Line[] {
   const { overview, denied } = snapshot;
   const nowMs = Date.parse(overview.time);
   const state = received(initialState(undefined, nowMs), snapshot, nowMs);
-  const policies = overview.policies.map((policy) => [
-    policy.name,
-    policy.mode === 'enforce' ? policy.mode : toned(policy.mode),
-    rateText(policy.rates.requests),
-    rateText(denialRateOf(policy)),
-  ]);
-  const clients = denied.clients.map((each) => [
-    clientText(each),
-    each.policy,
-    toned(each.reason),
-    String(each.denials),
-    shortTime(each.since),
-    deniedUntilCell(each, nowMs),
-    each.decision_id,
-  ]);
-  const clientHead = ['CLIENT', 'POLICY', 'REASON', 'DENIALS', 'SINCE (UTC)', 'UNTIL', 'DECISION'];
+  const policies = tableOf(overview.policies, {
+    POLICY: ({ name }) => name,
+    MODE: ({ mode }) => (mode === 'enforce' ? mode : toned(mode)),
+    'REQ/S': ({ rates }) => rateText(rates.requests),
+    'DENIED/S': (policy) => rateText(denialRateOf(policy)),
+  });
+  const clients = tableOf(denied.clients, {
+    CLIENT: clientText,
+    POLICY: ({ policy }) => policy,
+    REASON: ({ reason }) => toned(reason),
+    DENIALS: ({ denials }) => String(denials),
+    'SINCE (UTC)': ({ since }) => shortTime(since),
+    UNTIL: (each) => deniedUntilCell(each, nowMs),
+    DECISION: ({ decision_id: id }) => id,
+  });
+  const nobody = 'no client was denied in the last five minutes';
   return [
     ...statements(state).map(({ text, tone }) => lineOf(text, tone)),
     factsText(overview),
     '',
     `rates: mean of the ${overview.rate_ms / 1_000} s until ${shortTime(overview.until)} UTC`,
-    ...table(['POLICY', 'MODE', 'REQ/S', 'DENIED/S'], policies),
+    ...policies,
     '',
-    ...(clients.length === 0
-      ? ['no client was denied in the last five minutes']
-      : table(clientHead, clients)),
+    ...(denied.clients.length === 0 ? [nobody] : clients),
   ];
 }

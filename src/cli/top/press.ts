@@ -1,10 +1,11 @@
-/** What a key does: the next state, and what has to be asked or done outside. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+/** What a key does: the next state, and what to do outside of it. */
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
 import type { DeniedClient } from './gather.ts';
-import type { Key } from './key.ts';
 import { chosenClient, chosenPolicy, moved, withNextOrder } from './rows.ts';
-import { type TopState, withPane } from './state.ts';
+import { type Notice, type TopState, withPane } from './state.ts';
+import type { Key } from './terminal.ts';
 
 export type Effect =
   | { readonly kind: 'quit' | 'suspend' | 'redraw' | 'refresh' }
@@ -43,11 +44,7 @@ export function press(state: TopState, key: Key): Pressed {
 function pressForm(state: TopState, form: Form, key: Key): Pressed {
   const step = pressInForm(form, key);
   if (step === 'given up') {
-    const notice = {
-      level: 'plain',
-      text: `${form.action}: given up, nothing was changed`,
-    } as const;
-    return { state: { ...state, form: undefined, notice } };
+    return noticed({ ...state, form: undefined }, `${form.action}: given up, nothing was changed`);
   }
   if (step !== 'done') return { state: { ...state, form: step } };
   const underWay = `${form.action} ${form.subject.name}`;
@@ -109,8 +106,7 @@ function goBack(state: TopState): Pressed {
 /** The answer to an action must be seen. */
 function quit(state: TopState): Pressed {
   if (state.underWay === undefined) return { state, effect: { kind: 'quit' } };
-  const text = `${state.underWay}: no answer yet; Ctrl+C leaves all the same`;
-  return { state: { ...state, notice: { level: 'bad', text } } };
+  return noticed(state, `${state.underWay}: no answer yet; Ctrl+C leaves all the same`, 'bad');
 }
 
 /** The row that is chosen then stays chosen, wherever the next update puts it. */
@@ -134,7 +130,7 @@ function why(state: TopState): Pressed {
   }
   const client = chosenClient(state);
   if (client === undefined) return { state };
-  const lines = ['asking the gateways ...'];
+  const lines = ['waiting for the gateways ...'];
   return {
     state: { ...state, why: { about: 'client', client, lines, scroll: 0 } },
     effect: { kind: 'explain', client },
@@ -145,8 +141,7 @@ function pressAction(state: TopState, name: string): Pressed {
   const onClient = ACTIONS_ON_CLIENTS[name];
   if (onClient === undefined && name !== 'm' && name !== 'l') return { state };
   if (state.underWay !== undefined) {
-    const text = `${state.underWay}: no answer yet; wait for it`;
-    return { state: { ...state, notice: { level: 'bad', text } } };
+    return noticed(state, `${state.underWay}: no answer yet; wait for it`, 'bad');
   }
   if (name === 'm') return changeMode(state);
   if (name === 'l') return lift(state);
@@ -156,7 +151,7 @@ function pressAction(state: TopState, name: string): Pressed {
   if (name !== 'e' && client.listed?.applies === true) {
     const where = client.listed_at === undefined ? '' : ` (${client.listed_at})`;
     const text = `the policy file blocks ${subject.name}${where}: there is nothing to ${onClient}`;
-    return { state: { ...state, notice: { level: 'plain', text } } };
+    return noticed(state, text);
   }
   return { state: { ...state, form: startForm(onClient, subject) } };
 }
@@ -190,6 +185,9 @@ function subjectPolicy(state: TopState): string | undefined {
 }
 
 function chooseFirst(state: TopState, what: string): Pressed {
-  const text = `choose a ${what} first; Tab goes to the other table`;
-  return { state: { ...state, notice: { level: 'plain', text } } };
+  return noticed(state, `choose a ${what} first; Tab goes to the other table`);
+}
+
+function noticed(state: TopState, text: string, level: Notice['level'] = 'plain'): Pressed {
+  return { state: { ...state, notice: { level, text } } };
 }

@@ -1,29 +1,23 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import type { DeniedClient, Policy } from './gather.ts';
-import { type PaneState, type TopState, withPane } from './state.ts';
+import { type Pane, type TopState, withPane } from './state.ts';
 
 interface Order<Row> {
   readonly name: string;
   readonly compare: (a: Row, b: Row) => number;
 }
 
-export interface PolicyRow {
-  readonly policy: Policy;
-  readonly requestRate: number;
-  /** In shadow mode: of the requests that it would have denied. */
-  readonly denialRate: number;
-}
-
 const byText = <Row>(text: (row: Row) => string) => {
   return (a: Row, b: Row) => (text(a) < text(b) ? -1 : Number(text(a) > text(b)));
 };
 
-const POLICY_ORDERS: readonly Order<PolicyRow>[] = [
+const POLICY_ORDERS: readonly Order<Policy>[] = [
   { name: 'as in the file', compare: () => 0 },
-  { name: 'most denials first', compare: (a, b) => b.denialRate - a.denialRate },
-  { name: 'most requests first', compare: (a, b) => b.requestRate - a.requestRate },
-  { name: 'by name', compare: byText(({ policy }) => policy.name) },
+  { name: 'most denials first', compare: (a, b) => denialRateOf(b) - denialRateOf(a) },
+  { name: 'most requests first', compare: (a, b) => b.rates.requests - a.rates.requests },
+  { name: 'by name', compare: byText(({ name }) => name) },
 ];
 
 const CLIENT_ORDERS: readonly Order<DeniedClient>[] = [
@@ -44,16 +38,10 @@ export function denialRateOf({ mode, rates }: Policy): number {
   return mode === 'shadow' ? rates.would_deny : rates.denials;
 }
 
-export function policyRows({ snapshot, panes }: TopState): PolicyRow[] {
-  const { policies = [] } = snapshot?.overview ?? {};
+export function policyRows({ snapshot, panes }: TopState): Policy[] {
   const { order, filter } = panes.policies;
-  return policies
+  return (snapshot?.overview.policies ?? [])
     .filter(({ name }) => includes(name, filter))
-    .map((policy) => ({
-      policy,
-      requestRate: policy.rates.requests,
-      denialRate: denialRateOf(policy),
-    }))
     .sort(POLICY_ORDERS[order]?.compare);
 }
 
@@ -85,37 +73,33 @@ export function withNextOrder(state: TopState): TopState {
 
 /** The chosen policy, whichever table has the keys. */
 export function chosenPolicy(state: TopState): Policy | undefined {
-  const rows = policyRows(state);
-  return rows[chosenIndex(policyNames(rows), state.panes.policies)]?.policy;
+  return policyRows(state)[chosenIndex(state, 'policies')];
 }
 
 export function chosenClient(state: TopState): DeniedClient | undefined {
-  const rows = clientRows(state);
-  return rows[chosenIndex(clientKeys(rows), state.panes.clients)];
+  return clientRows(state)[chosenIndex(state, 'clients')];
 }
 
 /** Where the chosen row is now. If it is gone: what took its place. */
-export function chosenIndex(names: readonly string[], { chosen }: PaneState): number {
+export function chosenIndex(state: TopState, pane: Pane): number {
+  const names = rowNames(state, pane);
+  const { chosen } = state.panes[pane];
   const index = chosen.name === undefined ? -1 : names.indexOf(chosen.name);
   return index >= 0 ? index : Math.max(0, Math.min(chosen.index, names.length - 1));
 }
 
 /** Chooses the row that is so many rows further. */
 export function moved(state: TopState, by: number): TopState {
-  const names =
-    state.pane === 'policies' ? policyNames(policyRows(state)) : clientKeys(clientRows(state));
-  const from = chosenIndex(names, state.panes[state.pane]);
+  const names = rowNames(state, state.pane);
+  const from = chosenIndex(state, state.pane);
   const index = Math.max(0, Math.min(from + by, names.length - 1));
   return withPane(state, { chosen: { name: names[index], index } });
 }
 
-export function policyNames(rows: readonly PolicyRow[]): string[] {
-  return rows.map(({ policy }) => policy.name);
-}
-
 /** A client is listed once for each policy and reason. */
-export function clientKeys(rows: readonly DeniedClient[]): string[] {
-  return rows.map(({ client, policy, reason }) => `${client} ${policy} ${reason}`);
+function rowNames(state: TopState, pane: Pane): string[] {
+  if (pane === 'policies') return policyRows(state).map(({ name }) => name);
+  return clientRows(state).map(({ client, policy, reason }) => `${client} ${policy} ${reason}`);
 }
 
 function includes(text: string, part: string): boolean {

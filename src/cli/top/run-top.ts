@@ -22,6 +22,6 @@ export async function runTop({ output, interval, once, ...flags }: TopFlags): Pr
   }
   const live = runLive(terminal, { flags, intervalMs: interval, by: operatorName(flags) });
   const code = await live.then(() => 0, reportFailure);
-  // Questions that the gateway has not answered would delay the end.
+  // Calls that the gateway has not answered would delay the end.
   process.exit(code);
 }

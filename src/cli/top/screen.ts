@@ -1,27 +1,19 @@
 /** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import type { Line, Size } from '../output/output.ts';
-import { formLines, typedLine } from './form-lines.ts';
-import type { DeniedClient } from './gather.ts';
-import { HELP, hints } from './help-lines.ts';
-import { type List, listLines } from './list.ts';
-import {
-  chosenIndex,
-  clientKeys,
-  clientRows,
-  orderName,
-  type PolicyRow,
-  policyNames,
-  policyRows,
-} from './rows.ts';
-import { cutLine, lineOf } from './spans.ts';
+import { formLines, typedLine } from './form.ts';
+import type { DeniedClient, Policy } from './gather.ts';
+import { helpLines, hints } from './help.ts';
+import { chosenIndex, clientRows, orderName, policyRows } from './rows.ts';
 import { gatewayTime, type TopState } from './state.ts';
 import { factsText, statements } from './status.ts';
+import { type List, listLines } from './table.ts';
 import { clientColumns, policyColumns } from './tables.ts';
-import { clockText, cut, padded, widthOf, wrapped } from './text.ts';
+import { clockText, cut, cutLine, lineOf, padded, widthOf, wrapped } from './text.ts';
 import { policyText } from './why.ts';
 
-/** Rows of the terminal from which there is room for both tables, and for what is good to know. */
+/** Terminals with so many rows show both tables, and the facts above them. */
 const ROWS_FOR_BOTH = 16;
 const MOST_STATEMENT_LINES = 4;
 
@@ -29,9 +21,9 @@ export function screenLines(state: TopState, size: Size): Line[] {
   const { columns, rows } = size;
   const top = header(state, size);
   const bottom = footer(state, size);
-  const room = Math.max(0, rows - top.length - bottom.length);
-  const middle = body(state, { columns, rows: room }).slice(0, room);
-  const filler = new Array<Line>(room - middle.length).fill('');
+  const height = Math.max(0, rows - top.length - bottom.length);
+  const middle = body(state, { columns, rows: height }).slice(0, height);
+  const filler = new Array<Line>(height - middle.length).fill('');
   return [...top, ...middle, ...filler, ...bottom]
     .slice(0, rows)
     .map((line) => cutLine(line, columns));
@@ -42,8 +34,8 @@ function header(state: TopState, { columns, rows }: Size): Line[] {
   const { host } = state.snapshot?.overview.gateway ?? { host: undefined };
   const places = [host, state.url].filter((place) => place !== undefined);
   const title = cut(`headgate top ${places.join(', ')}`.trim(), columns);
-  const room = columns - widthOf(title) - 1;
-  const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
+  const left = columns - widthOf(title) - 1;
+  const time = clock.length <= left ? padded(clock, left + 1, 'right') : '';
   const said = statements(state).flatMap(({ text, tone }) =>
     wrapped(text, columns).map((each) => lineOf(each, tone)),
   );
@@ -56,7 +48,7 @@ function header(state: TopState, { columns, rows }: Size): Line[] {
 }
 
 function body(state: TopState, size: Size): Line[] {
-  if (state.isHelpShown) return plainLines(HELP, size);
+  if (state.isHelpShown) return plainLines(helpLines(state.snapshot?.overview.rate_ms), size);
   const { why, snapshot } = state;
   if (why?.about === 'client') {
     return plainLines([`${clientText(why.client)}`, '', ...why.lines], size, why.scroll);
@@ -96,10 +88,10 @@ type Draw = (rows: number) => Line[];
 
 function policyTable(state: TopState, size: Size): Draw {
   const rows = policyRows(state);
-  const list: List<PolicyRow> = {
+  const list: List<Policy> = {
     rows,
     columns: policyColumns(size),
-    chosen: chosenIndex(policyNames(rows), state.panes.policies),
+    chosen: chosenIndex(state, 'policies'),
     hasKeys: state.pane === 'policies',
     empty: 'no policy has this name',
   };
@@ -112,7 +104,7 @@ function clientTable(state: TopState, size: Size): Draw {
   const list: List<DeniedClient> = {
     rows,
     columns: clientColumns(size, gatewayTime(state)),
-    chosen: chosenIndex(clientKeys(rows), state.panes.clients),
+    chosen: chosenIndex(state, 'clients'),
     hasKeys: state.pane === 'clients',
     empty: emptyText(filter, filter !== state.snapshot?.filter),
   };

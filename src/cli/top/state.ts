@@ -13,7 +13,7 @@ export interface PaneState {
 }
 
 /** Why a client is denied, or what a policy does. */
-export type Why = { readonly scroll: number } & (
+type Why = { readonly scroll: number } & (
   | { readonly about: 'client'; readonly client: DeniedClient; readonly lines: readonly string[] }
   | { readonly about: 'policy'; readonly policy: Policy }
 );
@@ -24,14 +24,14 @@ export interface Notice {
 }
 
 export interface TopState {
-  /** Of the gateway, if the operator gave one. */
+  /** Undefined if the operator named no gateway. */
   readonly url: string | undefined;
   readonly snapshot: Snapshot | undefined;
   /** When the snapshot came, on the clock of this machine; milliseconds since the epoch. */
   readonly receivedMs: number;
   /** On the same clock. */
   readonly nowMs: number;
-  /** Why the last question was not answered. */
+  /** Why the last update failed. */
   readonly failure: string | undefined;
   readonly pane: Pane;
   readonly panes: Readonly<Record<Pane, PaneState>>;
@@ -39,7 +39,7 @@ export interface TopState {
   readonly form: Form | undefined;
   readonly isFiltering: boolean;
   readonly isHelpShown: boolean;
-  /** What the gateway is asked to do at present. */
+  /** The change that the gateway is making. */
   readonly underWay: string | undefined;
   readonly notice: Notice | undefined;
 }
@@ -70,7 +70,7 @@ export function gatewayTime({ snapshot, receivedMs, nowMs }: TopState): number {
   return Date.parse(snapshot.overview.time) + ageOf({ receivedMs, nowMs });
 }
 
-/** Of the data, in milliseconds. */
+/** The age of the data in milliseconds. */
 export function ageOf({ receivedMs, nowMs }: Pick<TopState, 'receivedMs' | 'nowMs'>): number {
   return Math.max(0, nowMs - receivedMs);
 }

@@ -1,7 +1,7 @@
 /** How things are, in the words of the gateway, and how old they are. */
-import { gatewaysText, listText } from '../../gateway/operations/rate-text.ts';
-import type { Overview } from '../../gateway/operations/schemas/overview.ts';
-import { durationText } from '../../gateway/operations/time-text.ts';
+
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { durationText, gatewaysText, listText } from '../../gateway/operations/texts.ts';
 import type { Tone } from '../output/output.ts';
 import { ageOf, type TopState } from './state.ts';
 import { clockText } from './text.ts';
@@ -14,7 +14,6 @@ export interface Statement {
 const TONES = { well: 'good', warning: 'warning', wrong: 'bad' } as const;
 const DIGEST_LENGTH = 12;
 
-/** At least one. */
 export function statements(state: TopState): Statement[] {
   const { snapshot, failure } = state;
   if (snapshot === undefined) return [firstAnswer(failure)];
@@ -23,7 +22,7 @@ export function statements(state: TopState): Statement[] {
 }
 
 /** Store, gateways and policy file. */
-export function factsText(overview: Overview): string {
+export function factsText(overview: Output<'overview'>): string {
   const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
   const states = store.states.map(({ state, policies, gateways: count }) => {
     const what = state === 'enforced' ? 'counting' : `${listText(policies)} ${state}`;
@@ -42,7 +41,7 @@ export function factsText(overview: Overview): string {
 }
 
 function firstAnswer(failure: string | undefined): Statement {
-  if (failure === undefined) return { text: 'Asking the gateway ...', tone: 'aside' };
+  if (failure === undefined) return { text: 'Waiting for the gateway ...', tone: 'aside' };
   return { text: `No data yet: ${failure}. Trying again.`, tone: 'bad' };
 }
 

@@ -1,8 +1,45 @@
-/** Tables that fit in a width: columns shrink first, then those that matter least are left out. */
+/** Tables that fit in a width, of which the part around the chosen row is shown. */
 import { printable } from '../../gateway/core/printable.ts';
-import type { Span, Tone } from '../output/output.ts';
-import { spanOf } from './spans.ts';
-import { cut, padded, widthOf } from './text.ts';
+import type { Line, Span, Tone } from '../output/output.ts';
+import { cut, lineOf, padded, spanOf, textOf, widthOf } from './text.ts';
+
+export interface List<Row> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  /** Index into the rows. */
+  readonly chosen: number;
+  /** Whether the keys are for this list. */
+  readonly hasKeys: boolean;
+  /** Shown if there is no row. */
+  readonly empty: string;
+}
+
+const MARKER = '> ';
+const NO_MARKER = '  ';
+
+/** `height` includes the head. */
+export function listLines<Row>(list: List<Row>, width: number, height: number): Line[] {
+  const { rows, columns, chosen, hasKeys } = list;
+  const visible = Math.max(0, height - 1);
+  const table = fitTable(columns, rows, width - MARKER.length);
+  const first = Math.max(0, Math.min(chosen - Math.floor(visible / 2), rows.length - visible));
+  const shown = rows.slice(first, first + visible).map((row, i): Line => {
+    const isChosen = hasKeys && first + i === chosen;
+    const line = { spans: [isChosen ? MARKER : NO_MARKER, ...table.line(row)] };
+    return isChosen ? lineOf(textOf(line), 'chosen') : line;
+  });
+  const count =
+    rows.length > visible ? `${first + 1} to ${first + shown.length} of ${rows.length}` : '';
+  const head = withRight(NO_MARKER + table.head, count, width);
+  const empty = rows.length === 0 ? [lineOf(NO_MARKER + list.empty, 'aside')] : [];
+  return [lineOf(head, hasKeys ? 'head' : 'aside'), ...shown, ...empty];
+}
+
+/** The text at the right is left out if it does not fit. */
+function withRight(left: string, right: string, width: number): string {
+  const space = width - widthOf(left.trimEnd());
+  return right.length + 1 < space ? left.trimEnd() + padded(right, space, 'right') : left;
+}
 
 export interface Column<Row> {
   readonly head: string;
@@ -12,19 +49,21 @@ export interface Column<Row> {
   readonly least?: number;
   /** Columns with a lower rank are left out first. The highest always stays. */
   readonly rank: number;
-  /** Undefined for plain text. */
   readonly tone?: (row: Row) => Tone | undefined;
 }
 
-export interface FittedTable<Row> {
+interface FittedTable<Row> {
   readonly head: string;
   readonly line: (row: Row) => Span[];
 }
 
 const GAP = '  ';
 
-/** `rows` are those that may be shown, so that columns keep their widths while one scrolls. */
-export function fitTable<Row>(
+/**
+ * Columns shrink first, then those that matter least are left out. `rows` are those that may be shown, so that columns keep
+ * their widths while one scrolls.
+ */
+function fitTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   width: number,

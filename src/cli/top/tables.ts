@@ -1,44 +1,42 @@
-/** The columns of both tables. */
+/** The columns of both tables, and the sparklines in them. */
+
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { rateText } from '../../gateway/operations/rate-text.ts';
-import { relativeTime } from '../../gateway/operations/time-text.ts';
-import { endlessText } from '../ops-client/denied-until.ts';
+import { clientText, rateText, relativeTime } from '../../gateway/operations/texts.ts';
+import { endlessText } from '../ops-client/cells.ts';
 import type { Size } from '../output/output.ts';
-import type { DeniedClient } from './gather.ts';
-import { denialsOf, type PolicyRow } from './rows.ts';
-import { sparkline } from './sparkline.ts';
+import type { DeniedClient, Policy } from './gather.ts';
+import { denialRateOf, denialsOf } from './rows.ts';
 import type { Column } from './table.ts';
 import { clockText } from './text.ts';
 
-/** Columns of the terminal from which there is room for more. */
+/** Terminals with so many columns show more. */
 const WIDE = 110;
 const VERY_WIDE = 170;
 
-export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
+export function policyColumns({ columns }: Size): Column<Policy>[] {
   const minutes = sparklineWidth(columns);
   return [
-    { head: 'POLICY', cell: ({ policy }) => policy.name, least: 8, rank: 9 },
+    { head: 'POLICY', cell: ({ name }) => name, least: 8, rank: 9 },
     {
       head: 'MODE',
-      cell: ({ policy }) => (isOverridden(policy) ? `${policy.mode}*` : policy.mode),
+      cell: (policy) => (isOverridden(policy) ? `${policy.mode}*` : policy.mode),
       rank: 6,
-      tone: ({ policy }) => (isOverridden(policy) ? 'warning' : undefined),
+      tone: (policy) => (isOverridden(policy) ? 'warning' : undefined),
     },
     {
       head: 'REQ/S',
-      cell: ({ requestRate }) => rateText(requestRate),
+      cell: ({ rates }) => rateText(rates.requests),
       ...{ align: 'right', rank: 5 },
     },
-    { head: '15 MIN', cell: ({ policy }) => sparkline(policy.requests, minutes), rank: 1 },
+    { head: '15 MIN', cell: ({ requests }) => sparkline(requests, minutes), rank: 1 },
     {
       head: 'DENIED/S',
       cell: deniedRateText,
       ...{ align: 'right', rank: 8 },
-      tone: ({ policy, denialRate }) =>
-        denialRate === 0 || policy.mode === 'shadow' ? undefined : 'warning',
+      tone: (policy) =>
+        denialRateOf(policy) === 0 || policy.mode === 'shadow' ? undefined : 'warning',
     },
-    { head: '15 MIN', cell: ({ policy }) => sparkline(denialsOf(policy), minutes), rank: 2 },
+    { head: '15 MIN', cell: (policy) => sparkline(denialsOf(policy), minutes), rank: 2 },
   ];
 }
 
@@ -72,13 +70,13 @@ function sparklineWidth(columns: number): number {
   return columns < VERY_WIDE ? 30 : 60;
 }
 
-function isOverridden({ mode, mode_of_file: ofFile }: PolicyRow['policy']): boolean {
+function isOverridden({ mode, mode_of_file: ofFile }: Policy): boolean {
   return mode !== ofFile;
 }
 
-/** In parentheses if nobody was denied, because the policy is in shadow mode. */
-function deniedRateText({ policy, denialRate }: PolicyRow): string {
-  const text = rateText(denialRate);
+/** Parentheses mean that nobody was denied, because the policy is in shadow mode. */
+function deniedRateText(policy: Policy): string {
+  const text = rateText(denialRateOf(policy));
   return policy.mode === 'shadow' ? `(${text})` : text;
 }
 
@@ -87,4 +85,27 @@ function timeText(iso: string, nowMs: number): string {
   const ms = Date.parse(iso);
   const isToday = Math.floor(ms / DAY_MS) === Math.floor(nowMs / DAY_MS);
   return isToday ? clockText(ms) : iso.slice(5, 16).replace('T', ' ');
+}
+
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/** One character for each part of the time, oldest first. A space is a part in which nothing was counted. */
+export function sparkline(counts: readonly number[], width: number): string {
+  const sums = Array.from({ length: width }, (_, i) =>
+    sum(counts.slice(edge(counts, i, width), edge(counts, i + 1, width))),
+  );
+  const most = Math.max(...sums);
+  return sums.map((each) => bar(each, most)).join('');
+}
+
+export function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+function edge(counts: readonly number[], part: number, parts: number): number {
+  return Math.round((part * counts.length) / parts);
+}
+
+function bar(count: number, most: number): string {
+  return count === 0 ? ' ' : (BARS[Math.ceil((count / most) * BARS.length) - 1] ?? ' ');
 }

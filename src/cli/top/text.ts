@@ -1,5 +1,6 @@
-/** Text that must fit in a number of columns of the terminal, and words for times. */
+/** Texts and lines that must fit in a number of columns of the terminal. */
 import { printable } from '../../gateway/core/printable.ts';
+import type { Line, Span, Tone } from '../output/output.ts';
 
 const MARK = /\p{M}/u;
 /** Blocks whose characters take two columns. */
@@ -55,4 +56,34 @@ export function clockText(ms: number): string {
 function columnsOf(char: string): number {
   if (MARK.test(char)) return 0;
   return WIDE.test(char) ? 2 : 1;
+}
+
+export function spanOf(text: string, tone: Tone | undefined): Span {
+  return tone === undefined ? text : { text, tone };
+}
+
+export function lineOf(text: string, tone: Tone): Line {
+  return { spans: [{ text, tone }] };
+}
+
+export function textOf(line: Line): string {
+  return spansOf(line)
+    .map((span) => (typeof span === 'string' ? span : span.text))
+    .join('');
+}
+
+/** Leaves no span that would stand outside. */
+export function cutLine(line: Line, width: number): Line {
+  let left = width;
+  const spans = spansOf(line).flatMap((span): Span[] => {
+    const shown = left > 0 ? cut(typeof span === 'string' ? span : span.text, left) : '';
+    left -= widthOf(shown);
+    if (shown === '') return [];
+    return [typeof span === 'string' ? shown : { ...span, text: shown }];
+  });
+  return { spans };
+}
+
+function spansOf(line: Line): readonly Span[] {
+  return typeof line === 'string' ? [line] : line.spans;
 }

@@ -1,6 +1,6 @@
 /** `headgate top`: shows in a terminal what running gateways deny and to whom, and lets the operator act on it. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseDuration } from '../../gateway/config/rate.ts';
 import { changeCommand } from '../ops-client/gateway-options.ts';
 import { withOutput } from '../output/output.ts';
 import type { TopFlags } from './run-top.ts';

@@ -1,33 +1,27 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
-import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
-import { durationText } from '../../gateway/operations/time-text.ts';
+
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { clientText, durationText, inForceText } from '../../gateway/operations/texts.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
-import { denialText } from '../ops-client/explain-decision.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { denialText } from '../ops-client/denial-text.ts';
+import { callGateway, type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
 import { columns } from '../output/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { denialsOf } from './rows.ts';
-import { sum } from './sparkline.ts';
+import { sum } from './tables.ts';
 
-/** Asks for both; what cannot be had is said in its place. */
+/** The denial and the limits, each replaced by the reason if it cannot be read. */
 export async function explainClient(
   { decision_id: id }: DeniedClient,
   flags: GatewayFlags,
 ): Promise<string[]> {
   const [denial, limits] = await Promise.all([
     orRefusal(async () =>
-      denialText((await callGateway(flags, OPERATIONS.decision, { id })).read(), Date.now()),
+      denialText((await callGateway(flags, 'decision', { id })).read(), Date.now()),
     ),
     orRefusal(async () =>
-      inspectionText(
-        (await callGateway(flags, OPERATIONS.inspect, { client: id })).read(),
-        Date.now(),
-      ),
+      inspectionText((await callGateway(flags, 'inspect', { client: id })).read(), Date.now()),
     ),
   ]);
   return [...denial, '', ...limits];
@@ -69,13 +63,13 @@ function deniedWords({ mode }: Policy): string {
   return mode === 'shadow' ? 'that it would have denied' : 'denied';
 }
 
-async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<DenialDetails> {
-  return (await callGateway(flags, OPERATIONS.decision, { id: client.decision_id })).read();
+async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<Output<'decision'>> {
+  return (await callGateway(flags, 'decision', { id: client.decision_id })).read();
 }
 
-async function orRefusal(ask: () => Promise<string[]>): Promise<string[]> {
+async function orRefusal(read: () => Promise<string[]>): Promise<string[]> {
   try {
-    return await ask();
+    return await read();
   } catch (error) {
     return [refusalIn(error)];
   }

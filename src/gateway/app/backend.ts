@@ -1,10 +1,10 @@
 /** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
 import type { QuotaReader, QuotaStore } from '../core/counting/store.ts';
 import type { StoreStats } from '../operations/running-gateway.ts';
-import type { Place } from '../stores/local-share.ts';
+import type { GatewayRank } from '../stores/local-share.ts';
 import type { OverrideStore } from '../stores/overrides/override-store.ts';
-import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
-import type { SaltBooks } from '../stores/salts/salt-books.ts';
+import type { QueryReplies } from '../stores/redis/peers.ts';
+import type { SaltBooks } from '../stores/salts/salt-sources.ts';
 
 /** What a backend reports to the rest of the gateway. */
 export interface BackendEvents {
@@ -28,7 +28,7 @@ export interface Backend {
   readonly overrideStore: OverrideStore;
   readonly salts: SaltBooks;
   /** The place of this gateway among those that count together. */
-  place(): Place;
+  place(): GatewayRank;
   /** Resolves once the store counts, or when the start should not wait any longer. Calls `onContact` on each contact. */
   connect(onContact: () => Promise<void>): Promise<StoreAtStart>;
   /** Sends a query to all gateways that count together, this one included. Never rejects. */

@@ -1,19 +1,16 @@
 /** Reads from Redis what gateways decide by, without being one of them. Nothing is counted. */
 import type { Environment } from '../config/settings/environment.ts';
-import type { RedisTarget } from '../config/settings/redis-target.ts';
+import type { RedisTarget } from '../config/settings/redis-url.ts';
 import { dryRun } from '../core/counting/dry-run.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { ExplainContext } from '../operations/explain.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { OverrideBook } from '../stores/overrides/override-book.ts';
-import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
-import { InFlight } from '../stores/redis/in-flight.ts';
-import { untilReady } from '../stores/redis/ready.ts';
-import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
-import { storeOfTarget } from '../stores/redis/store-of-target.ts';
-import { DerivedSalts } from '../stores/salts/derived-salts.ts';
+import { RedisOverrideStore } from '../stores/overrides/redis-override-store.ts';
+import { createRedisClient, type RedisClient, untilReady } from '../stores/redis/client.ts';
+import { storeOfTarget } from '../stores/redis/cluster-store.ts';
 import { RedisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
-import { SaltBooks } from '../stores/salts/salt-books.ts';
+import { DerivedSalts, SaltBooks } from '../stores/salts/salt-sources.ts';
 
 /** An operator waits longer for a reply than a request does. */
 const REPLY_TIMEOUT_MS = 2_000;
@@ -47,7 +44,7 @@ export async function withLiveCounts<T>(
   });
   const reader = storeOfTarget(target, {
     client,
-    inFlight: new InFlight(1),
+    maxInFlight: 1,
     deadlineMs: REPLY_TIMEOUT_MS,
   });
   try {

@@ -2,7 +2,7 @@
 
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/overrides/override-store.ts';
-import { SaltBooks } from '../stores/salts/salt-books.ts';
+import { SaltBooks } from '../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from './backend.ts';
 import type { OpenResources } from './open-resources.ts';

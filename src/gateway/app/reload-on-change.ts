@@ -1,5 +1,5 @@
 /** Reads files again when they change, or on demand, one time after the other. */
-import { type Watched, watchFiles } from '../config/policy-file/file-watch.ts';
+import { type Watched, watchFiles } from '../config/file-watch.ts';
 
 /** Reads the files; never rejects. `settledMs`: how long they have not changed; undefined: on demand. */
 type Reload = (settledMs?: number) => Promise<void>;

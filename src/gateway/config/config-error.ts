@@ -1,5 +1,6 @@
-/** The error for configuration that must not be used. */
+/** The errors for configuration and files that must not be used. */
 import { printable } from '../core/printable.ts';
+import { type Diagnostic, lineOf } from './diagnostic.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -11,5 +12,15 @@ export class ConfigError extends Error {
     const shown = mistakes.map(printable);
     super(shown.join('\n'));
     this.mistakes = shown;
+  }
+}
+
+export class FileError extends ConfigError {
+  /** One for each mistake. */
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(lineOf));
+    this.diagnostics = diagnostics;
   }
 }

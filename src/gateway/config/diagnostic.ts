@@ -1,12 +1,14 @@
 /** A diagnostic: one thing that is wrong or doubtful, with its place, its rule and its remedy. */
 import { RULES, type Rule, type Severity as RuleSeverity } from './rules.ts';
-import type { Path } from './yaml-path.ts';
 
 /** Both count from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
+
+/** The path of a value in a file: keys of maps and indices of lists. */
+export type Path = readonly (string | number)[];
 
 /** The line of a place, to show to people. */
 export interface Excerpt {
@@ -58,4 +60,20 @@ export function lineOf({ severity, file, place, path, message }: Diagnostic): st
   const where = place === undefined ? file : `${file}:${place.line}:${place.column}`;
   const level = severity === 'warning' ? 'warning' : '';
   return [where, path, level, message].filter((part) => part !== '').join(': ');
+}
+
+/** A longer name is no key of a policy file, and may be a secret in the wrong place. */
+const MAX_SHOWN_LENGTH = 32;
+
+/** `policies[2].limits[0]` */
+export function pathText(path: Path): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else {
+      const name = part.length > MAX_SHOWN_LENGTH ? '(a long name)' : part;
+      text += text === '' ? name : `.${name}`;
+    }
+  }
+  return text;
 }

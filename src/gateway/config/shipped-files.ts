@@ -1,4 +1,6 @@
-/** Paths of the files that come with headgate. */
+/** The files that come with headgate, and its version. */
+
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const SHIPPED_POLICIES = shipped('policies.yaml');
@@ -12,3 +14,7 @@ export const SHIPPED_PAGE = fileURLToPath(new URL('../../../web/ui/', import.met
 function shipped(name: string): string {
   return fileURLToPath(new URL(`../../../config/${name}`, import.meta.url));
 }
+
+const PACKAGE = new URL('../../../package.json', import.meta.url);
+
+export const VERSION: string = JSON.parse(readFileSync(PACKAGE, 'utf8')).version;

@@ -9,8 +9,8 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
-import { diagnostic, type Place } from './diagnostic.ts';
-import { FileError } from './file-error.ts';
+import { FileError } from './config-error.ts';
+import { type Diagnostic, diagnostic, type Place } from './diagnostic.ts';
 
 /** No configuration file is larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -81,8 +81,12 @@ function tooLarge(name: string, bytes: number): FileError {
   return unreadable(name, `the file has ${bytes} bytes, the maximum is ${MAX_BYTES}`, START);
 }
 
-function unreadable(file: string, message: string, place?: Place): FileError {
-  return new FileError([diagnostic({ rule: 'unreadable-file', file, place, path: '', message })]);
+export function unreadable(file: string, message: string, place?: Place): FileError {
+  return new FileError([diagnosticOn(file, message, place)]);
+}
+
+function diagnosticOn(file: string, message: string, place?: Place): Diagnostic {
+  return diagnostic({ rule: 'unreadable-file', file, place, path: '', message });
 }
 
 /** The path relative to the working directory, if the file is below it. */
@@ -110,3 +114,8 @@ export function isElsewhere(path: string, folder = dirname(path)): boolean {
 /** Why the mistakes of such a file are not shown. */
 export const NOT_SHOWN =
   'has mistakes that are not shown, because a link or an include leads to it: name that file itself';
+
+/** In place of the mistakes of such a file. */
+export function notShown(file: string): Diagnostic {
+  return diagnosticOn(file, NOT_SHOWN, START);
+}

@@ -8,7 +8,6 @@ import { type AddressSet, canonicalAddress } from './identity/address.ts';
 
 /** A header that identity or a limit reads. */
 export interface NeededHeader {
-  /** In lower case. */
   readonly name: string;
   /** The networks of the CDN that sends it with every request; undefined if clients or the proxy send it. */
   readonly sentBy: AddressSet | undefined;
@@ -23,7 +22,7 @@ export interface NeedsHeaders {
 export interface UnseenHeader {
   readonly dialect: string;
   readonly header: string;
-  /** Since the policy file was loaded. */
+  /** The number since the policy file was loaded. */
   readonly requests: number;
 }
 

@@ -17,7 +17,7 @@ import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
 /** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
-export type DescriptorPartition = 'descriptor';
+type DescriptorPartition = 'descriptor';
 /** `header:x-tenant`: one share for each value of that request header. */
 export type HeaderPartition = `header:${string}`;
 export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;
@@ -59,7 +59,7 @@ export interface Policy {
   /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
-  /** Of the limits that may count addresses. */
+  /** How long the limits that may count addresses remember them. */
   readonly lookback: Lookback;
 }
 
@@ -80,9 +80,9 @@ export interface PolicyDefinition {
 
 /** The factors by which a limit is multiplied if it counts more than one client. */
 export interface Factors {
-  /** For an address, over all the unverified keys that it sends. */
+  /** Multiplies the limit of an address over all the unverified keys that it sends. */
   readonly unverified: number;
-  /** For the wider IPv6 networks of an address, narrowest first. */
+  /** Multiply the limits of the wider IPv6 networks of an address, narrowest first. */
   readonly widerNetworks: readonly { readonly prefixBits: number; readonly factor: number }[];
 }
 

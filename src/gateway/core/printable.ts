@@ -5,7 +5,7 @@
 
 /** Control characters (C0, C1), line breaks, invisible characters and those that change the direction. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-/** The same in JSON, where line breaks occur only between values. */
+/** In JSON, line breaks occur only between values, so they are safe. */
 const UNSAFE_IN_JSON = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/gu;
 
 /** A text without C0 and C1. Other languages read this pattern too, so it has no `\p`, which Python lacks. */
@@ -17,7 +17,7 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
-/** The same JSON document, with JSON escapes in place of unsafe characters. */
+/** The JSON document with JSON escapes in place of unsafe characters. */
 export function printableJson(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) =>
     Array.from({ length: char.length }, (_, i) => {

@@ -5,7 +5,7 @@ import { singleValue } from './identity/header-value.ts';
 export interface TraceContext {
   /** 32 hexadecimal digits in lower case. */
   readonly traceId: string;
-  /** Of the span that sent the request: 16 hexadecimal digits in lower case. */
+  /** The span that sent the request: 16 hexadecimal digits in lower case. */
   readonly spanId: string;
   /** Whether the caller records this trace. */
   readonly isSampled: boolean;
@@ -17,7 +17,7 @@ const TRACEPARENT =
 const LENGTH = 55;
 const SAMPLED = 1;
 
-/** Undefined if the header is absent or invalid. The client may have invented the value. */
+/** Returns undefined if the header is absent or invalid. The client may have invented the value. */
 export function readTraceContext(headers: HeaderFields): TraceContext | undefined {
   const value = singleValue(headers, 'traceparent');
   if (value === undefined) return undefined;

@@ -1,31 +1,108 @@
-/** Denials of one kind: remembers the clients, and logs each denial. */
-import { DenialLog, type DenialLogOptions } from './denial-log.ts';
+/**
+ * Denials of one kind: remembers the clients, and logs at most one line a second for each client and policy, so that a
+ * client that keeps retrying cannot fill the log. Each line says how many denials were not logged since the line before.
+ */
+import { partitionOf } from '../core/counting/descriptor.ts';
+import { blockOf } from './denial-report.ts';
 import type { RecordedDenial } from './denial-run.ts';
-import { DeniedClients } from './denied-clients.ts';
+import { type DeniedClient, DeniedClients } from './denied-clients.ts';
+
+interface DeniedName {
+  readonly client: string;
+  /** The id of a listed key. */
+  readonly client_id: string | undefined;
+  /** Denials since the previous line that were not logged. */
+  readonly suppressed: number;
+}
+
+/** The fields of the log line for a denial; docs/logs.md explains them. */
+export type DenialLine = Readonly<ReturnType<typeof denialLine>>;
+
+export function denialLine({ decision, denial, answered }: RecordedDenial, name: DeniedName) {
+  const { policy, reason, mode, binding } = decision;
+  const { client, client_id, suppressed } = name;
+  const counted = binding && partitionOf(binding.key);
+  const { blocked_by, listed_at } = blockOf(denial);
+  return {
+    decision_id: denial.id,
+    trace_id: denial.traceId,
+    policy,
+    limit: binding?.limit.label,
+    reason,
+    mode,
+    identity: denial.identity,
+    client,
+    client_id,
+    came_as: denial.client === client ? undefined : denial.client,
+    counted: counted === client ? undefined : counted,
+    retry_after_ms: binding?.isNeverMet ? undefined : binding?.state.retryAfterMs,
+    blocked_by,
+    listed_at,
+    dialect: answered?.dialect,
+    duration_ms: answered?.durationMs,
+    suppressed,
+  };
+}
+
+export interface DenialBookOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The id of a listed key, by its partition; undefined for every other partition. */
+  readonly idOf: (client: string) => string | undefined;
+  readonly write: (line: DenialLine) => void;
+}
+
+const EVERY_MS = 1_000;
 
 export class DenialBook {
   readonly clients: DeniedClients;
-  readonly #log: DenialLog;
+  readonly #options: DenialBookOptions;
+  /** Clients with denials that were not logged, and that no later line has counted yet. */
+  readonly #pending = new Set<DeniedClient>();
 
-  constructor(options: DenialLogOptions) {
-    this.#log = new DenialLog(options);
+  constructor(options: DenialBookOptions) {
+    this.#options = options;
     this.clients = new DeniedClients({
       now: options.now,
-      onForgotten: (client) => this.#log.conclude(client),
+      onForgotten: (client) => this.#conclude(client),
     });
   }
 
   add(denial: RecordedDenial): void {
-    this.#log.add(this.clients.add(denial));
+    const client = this.clients.add(denial);
+    if (this.#options.now() - client.loggedMs >= EVERY_MS) {
+      this.#write(client, client.unlogged);
+      return;
+    }
+    client.unlogged++;
+    this.#pending.add(client);
   }
 
-  /** Call this every second or so. */
+  /** Logs the pending denials whose second has passed. Call this every second or so. */
   flush(): void {
-    this.#log.flush();
+    const nowMs = this.#options.now();
+    for (const client of this.#pending) {
+      if (nowMs - client.loggedMs >= EVERY_MS) this.#conclude(client);
+    }
   }
 
-  /** Writes the lines that are left. */
+  /** Logs all pending denials. */
   close(): void {
-    this.#log.close();
+    for (const client of this.#pending) this.#conclude(client);
+  }
+
+  #conclude(client: DeniedClient): void {
+    // The line itself stands for the last of them.
+    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
+  }
+
+  #write(client: DeniedClient, suppressed: number): void {
+    this.#pending.delete(client);
+    client.loggedMs = this.#options.now();
+    client.unlogged = 0;
+    if (client.latest === undefined) return;
+    const { idOf, write } = this.#options;
+    const client_id = idOf(client.client);
+    write(denialLine(client.latest.recorded, { client: client.client, client_id, suppressed }));
   }
 }

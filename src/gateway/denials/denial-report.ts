@@ -68,7 +68,6 @@ export const laterSchema = z.object({
 
 /** A limit as the policy file has it now, and its quota. */
 export const currentQuotaSchema = z.object({
-  /** In words. */
   allows: text,
   remaining: count,
   /** Absent if no request is ever allowed. */

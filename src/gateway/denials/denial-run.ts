@@ -13,7 +13,7 @@ export interface DenialRun {
   /** The numbers in the ids of the first and of the last of them. */
   readonly first: number;
   last: number;
-  /** Of the first and of the last of them, milliseconds since the epoch. */
+  /** When the first denial was, in milliseconds since the epoch. */
   readonly sinceMs: number;
   lastMs: number;
   /** The last of them. */

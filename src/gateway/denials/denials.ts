@@ -1,10 +1,8 @@
 /** The denials of a gateway: those that clients got, and those that shadow policies would have given. */
 import type { Decision, Denied } from '../core/counting/decision.ts';
-import { DenialBook } from './denial-book.ts';
-import type { DenialLine } from './denial-line.ts';
-import type { DenialLogOptions } from './denial-log.ts';
+import { DenialBook, type DenialBookOptions, type DenialLine } from './denial-book.ts';
 
-export interface DenialsOptions extends Pick<DenialLogOptions, 'now' | 'idOf'> {
+export interface DenialsOptions extends Pick<DenialBookOptions, 'now' | 'idOf'> {
   readonly writeDenied: (line: DenialLine) => void;
   readonly writeWouldBeDenied: (line: ShadowDenialLine) => void;
 }

@@ -1,5 +1,5 @@
 /**
- * Remembers who is denied: by which policy, since when and how often. There is one entry for each client, policy and
+ * Remembers denied clients: by which policy, since when and how often. There is one entry for each client, policy and
  * reason. Their number is bounded: if there are too many, the clients whose last denial is longest ago are forgotten.
  * An entry keeps the latest causes of its denials. Their number is bounded for each entry and for all together.
  */
@@ -17,9 +17,9 @@ export interface DeniedClient {
   readonly tag: string;
   /** Denials since `sinceMs`. */
   count: number;
-  /** Of the first of them, milliseconds since the epoch. */
+  /** When the first of them was, in milliseconds since the epoch. */
   sinceMs: number;
-  /** Of the last denial, milliseconds since the epoch. */
+  /** When the last denial was, in milliseconds since the epoch. */
   lastMs: number;
   /** Its last denials, with one cause. Undefined while the first denial is still being answered. */
   latest: DenialRun | undefined;
@@ -44,9 +44,9 @@ export interface FoundDenial {
 }
 
 const MAX_CLIENTS = 10_000;
-/** Of one client, policy and reason, beside the latest: a client can change its cause with every request. */
+/** A client can change its cause with every request, so each entry keeps so many earlier causes. */
 const MAX_EARLIER = 100;
-/** Of all clients, of about a kilobyte each. */
+/** All entries together keep so many earlier causes, of about a kilobyte each. */
 const MAX_EARLIER_OF_ALL = 10_000;
 /** Random digits of a UUID: enough to tell apart the clients of several days, and short enough to read out. */
 const TAG_LENGTH = 12;
@@ -57,7 +57,7 @@ const MALFORMED: ReadonlySet<Decision['reason']> = new Set(['malformed_path', 'm
 export interface DeniedClientsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called for each client that is forgotten to make room. */
+  /** Called for each client that is forgotten because there are too many. */
   readonly onForgotten: (client: DeniedClient) => void;
 }
 
@@ -141,7 +141,7 @@ export class DeniedClients {
 
   /**
    * Clients that were denied within the last `withinMs`, at most so many, without those that were reset. The most often
-   * denied come first. A malformed request has no place here: whatever the client sends next is not denied for it.
+   * denied come first. Malformed requests are left out, because the next request of the client is not denied for them.
    */
   top(most: number, withinMs: number): DeniedClient[] {
     const sinceMs = this.#now() - withinMs;
@@ -159,11 +159,11 @@ export class DeniedClients {
   #keepEarlier(entry: Entry, run: DenialRun): void {
     entry.earlier.push(run);
     if (entry.earlier.length > MAX_EARLIER) entry.earlier.shift();
-    const place = this.#kept++ % MAX_EARLIER_OF_ALL;
-    const oldest = this.#earlier[place];
+    const index = this.#kept++ % MAX_EARLIER_OF_ALL;
+    const oldest = this.#earlier[index];
     // It is the oldest of its entry, unless that has dropped it.
     if (oldest?.entry.earlier[0] === oldest?.run) oldest?.entry.earlier.shift();
-    this.#earlier[place] = { run, entry };
+    this.#earlier[index] = { run, entry };
   }
 
   #entryOf(decision: Decision, denied: Denied): Entry {

@@ -28,9 +28,9 @@ export interface KnownClient {
   readonly own: readonly string[];
   /** The address, in its canonical spelling; undefined for a client that was not named by one address. */
   readonly text?: string;
-  /** With its wider networks; undefined for a client that was not named by an address. */
+  /** The address with its wider networks; undefined for a client that was not named by an address. */
   readonly address?: AddressPartition;
-  /** Of a key or a user that was found by a decision: the partition of the address that sent it. */
+  /** The address that sent the key or the user, if a decision found it. */
   readonly behind?: string | undefined;
   /** Whether this is the address of a trusted proxy, which many clients share. */
   readonly isProxy: boolean;
@@ -38,7 +38,7 @@ export interface KnownClient {
   overrideName(untilMs: number): OverrideName;
 }
 
-export interface OverrideName {
+interface OverrideName {
   readonly client: string;
   /** Whether the name is under the salt that changes every 31 days. */
   readonly isLong: boolean;
@@ -48,10 +48,9 @@ const FORMS =
   'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
 export const PARTITION = /^(?:[cdhikru]\.[\w-]{22}|g)$/;
-/** As customers send it: alone, or in the body or the headers of a 429. */
+/** Customers send it alone, or in the body or the headers of a 429. */
 const DECISION_ID = /(?:^["'\s]*|decision[_-]id["'\s:=]+)([0-9a-f]{12}-\d+)(?![\w-])/i;
 
-/** Undefined if the text has no decision id. */
 export function decisionIdIn(text: string): string | undefined {
   return DECISION_ID.exec(text)?.[1]?.toLowerCase();
 }

@@ -11,29 +11,21 @@ import {
   pseudonymsOf,
 } from '../core/identity/partition.ts';
 import { clientSubject, type Override } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
-import { listedFields } from './listed-fields.ts';
-import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { clientOverride, overridesOf } from './override-report.ts';
-import { inForceText } from './override-text.ts';
+import type { Input, Output } from './operation-table.ts';
+import { clientOverride, listedFields, overridesOf } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
-import { storeErrorText } from './store-error-text.ts';
-import { termsOf } from './terms.ts';
-
-type Reset = InputOf<typeof RESET>;
-type AccessChange = InputOf<typeof BLOCK>;
-type AccessChanged = OutputOf<typeof BLOCK>;
-type Lift = InputOf<typeof UNBLOCK>;
+import { storeErrorText } from './store-text.ts';
+import { inForceText } from './texts.ts';
 
 export async function resetClient(
   gateway: Gateway,
-  { client, policy, reason, by = 'unknown' }: Reset,
-): Promise<OutputOf<typeof RESET>> {
+  { client, policy, reason, by = 'unknown' }: Input<'reset'>,
+): Promise<Output<'reset'>> {
   if (policy !== undefined) requirePolicy(gateway, policy);
   const affected = gateway.policies.current.policies.filter(
     ({ name }) => policy === undefined || name === policy,
@@ -54,27 +46,11 @@ export async function resetClient(
   };
 }
 
-export function blockClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
-  return setAccess(gateway, 'blocked', change);
-}
-
-export function exemptClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
-  return setAccess(gateway, 'exempt', change);
-}
-
-export function unblockClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
-  return removeAccess(gateway, 'blocked', lift);
-}
-
-export function unexemptClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
-  return removeAccess(gateway, 'exempt', lift);
-}
-
-async function setAccess(
+export async function setAccess(
   gateway: Gateway,
   access: Access,
-  { client, ...written }: AccessChange,
-): Promise<AccessChanged> {
+  { client, ...written }: Input<'block'>,
+): Promise<Output<'block'>> {
   const terms = termsOf(written, gateway.now());
   const known = await findClient(gateway, client, access);
   const { own, overrideName, isProxy } = known;
@@ -107,7 +83,7 @@ async function setAccess(
   };
 }
 
-/** Of the pseudonyms of proxies, those on this machine are known without a search. */
+/** Only pseudonyms of proxies on this machine can be recognized without a search. */
 function isOfLocalProxy({ policies, salts, now }: Gateway, partition: string): boolean {
   const { trustedProxies, ipv6Prefixes } = policies.current.naming;
   return ['127.0.0.1', '::1'].filter(trustedProxies).some((address) => {
@@ -122,11 +98,11 @@ const NOT_IN_FORCE = {
   exempt: 'no operator exempted this client',
 } as const;
 
-async function removeAccess(
+export async function removeAccess(
   gateway: Gateway,
   access: Access,
-  { client, reason, by = 'unknown' }: Lift,
-): Promise<OutputOf<typeof UNBLOCK>> {
+  { client, reason, by = 'unknown' }: Input<'unblock'>,
+): Promise<Output<'unblock'>> {
   const known = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
   await refreshed(gateway);

@@ -1,8 +1,7 @@
-/** What gateways ask each other about denials, and how one answers. Every gateway knows its own. */
+/** Queries between gateways about denials, and the replies. Every gateway knows its own denials. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { partitionOf } from '../core/counting/descriptor.ts';
-import { currentQuota } from '../denials/current-quota.ts';
 import {
   type CurrentQuota,
   currentQuotaSchema,
@@ -15,6 +14,7 @@ import {
 import type { DenialRun } from '../denials/denial-run.ts';
 import type { DeniedClient, FoundDenial } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import { currentQuota } from './current-limit.ts';
 import { deniedFilterSchema, matchesFilter } from './denied-filter.ts';
 import { fileNow, isStillListed } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -67,7 +67,7 @@ export function reportsIn(answer: unknown): DenialReport[] {
 export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
   const query = querySchema.safeParse(message).data;
   if (query === undefined) return null;
-  const report = (client: DeniedClient) => told(gateway, client.latest, reportOf(client));
+  const report = (client: DeniedClient) => withListing(gateway, client.latest, reportOf(client));
   switch (query.about) {
     case 'top':
       return topReports(gateway, query);
@@ -94,7 +94,7 @@ async function topReports(
     if (i % SEARCHED_AT_ONCE === SEARCHED_AT_ONCE - 1) await nextTurn();
     const report = reportOf(client);
     const isWanted = report && (!filter || matchesFilter(filter, report, listedClients));
-    if (isWanted) found.push(...told(gateway, client.latest, report));
+    if (isWanted) found.push(...withListing(gateway, client.latest, report));
     if (found.length === wanted) break;
   }
   return found;
@@ -109,7 +109,7 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
     return latest && { forgotten };
   }
   const later = (latest?.last ?? 0) - run.last;
-  const [report] = told(gateway, run, runReport(client, run));
+  const [report] = withListing(gateway, run, runReport(client, run));
   const { entry } = run.recorded.denial.accessBy ?? {};
   const isGone = entry !== undefined && report?.is_listed === false;
   return (
@@ -126,8 +126,8 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
   );
 }
 
-/** With whether the policy file still has the entry that blocked it. */
-function told(
+/** Adds whether the policy file still has the entry that blocked the client. */
+function withListing(
   { policies }: Gateway,
   run: DenialRun | undefined,
   report: DenialReport | undefined,

@@ -1,9 +1,10 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
-
+import { isInForce } from '../core/identity/access-lists.ts';
 import { isOfMany } from '../core/identity/partition.ts';
 import { modeOf } from '../core/overrides.ts';
 import { type DenialReport, sumReports } from '../denials/denial-report.ts';
-import { blockFields } from './denial-cause.ts';
+import { isoTime } from '../denials/iso-time.ts';
+import type { Override } from '../stores/overrides/override.ts';
 import {
   type Forgotten,
   type Found,
@@ -14,20 +15,20 @@ import {
   reportsIn,
 } from './denial-queries.ts';
 import { deniedFilter } from './denied-filter.ts';
-import { listedFields } from './listed-fields.ts';
-import type { InputOf } from './operation.ts';
+import { blockAt, listedReport } from './listed-report.ts';
 import { OperationError } from './operation-error.ts';
-import { endedOverrideOf, overrideReport, overridesOf } from './override-report.ts';
+import type { Input, Output } from './operation-table.ts';
+import { endedOverrideOf, listedFields, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
+import { clientText } from './texts.ts';
 
 /** A client that was last denied longer ago is not listed. */
 const RECENT_MS = 300_000;
 
 export async function topDenied(
   gateway: Gateway,
-  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
-): Promise<DenialList> {
+  { limit, shadow, filter = '' }: Input<'top'> & { readonly filter?: string },
+): Promise<Output<'top'>> {
   const query: Query = {
     ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
     ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
@@ -39,13 +40,13 @@ export async function topDenied(
 export async function denialsOf(
   gateway: Gateway,
   partitions: readonly string[],
-): Promise<DenialList> {
+): Promise<Output<'top'>> {
   const names = partitions.filter((name) => !isOfMany(name));
   const list = await listed(gateway, { about: 'client', names }, MOST_REPORTS);
   return { ...list, clients: list.clients.sort((a, b) => (a.last < b.last ? 1 : -1)) };
 }
 
-async function listed(gateway: Gateway, query: Query, most: number): Promise<DenialList> {
+async function listed(gateway: Gateway, query: Query, most: number): Promise<Output<'top'>> {
   const { answers, asked } = await gateway.queryAll(query);
   const reports = sumReports(answers.flatMap(reportsIn), most);
   const clients = reports.map((report) => shownReport(gateway, report));
@@ -54,8 +55,8 @@ async function listed(gateway: Gateway, query: Query, most: number): Promise<Den
 
 export async function describeDecision(
   gateway: Gateway,
-  { id }: InputOf<typeof DECISION>,
-): Promise<DenialDetails> {
+  { id }: Input<'decision'>,
+): Promise<Output<'decision'>> {
   const found = await findDenial(gateway, id);
   if (!('report' in found)) throw noLongerKept(id, found);
   const { report, now, isReset, later } = found;
@@ -127,4 +128,48 @@ export function noLongerKept(id: string, { client, latest }: Forgotten): Operati
     'not_found',
     `the decision ${id} is no longer kept, because its client ${client} was denied often since; the log may have it. The last denial of the client is ${latest}.`,
   );
+}
+
+/** `names`: every partition of the client that an override can name. */
+function blockFields(gateway: Gateway, report: DenialReport, names: readonly string[]) {
+  const { overrides, policies, now } = gateway;
+  const { listed_at: place, is_listed: isListed } = report;
+  const entry = isListed ? blockAt(place, policies.current) : undefined;
+  const listed =
+    entry && listedReport('block', entry, isInForce(entry, now()) ? undefined : 'it expired');
+  const blocks = overridesOf(names, overrides).filter(({ access }) => access === 'blocked');
+  const made = overridesOf(names, { list: () => overrides.known() }).find(
+    ({ access, sinceMs }) => access === 'blocked' && isoTime(sinceMs) === report.overridden,
+  );
+  const lastMs = Date.parse(report.last);
+  const others = blocks.filter(
+    (each) =>
+      each.sinceMs <= lastMs && (each.client !== made?.client || each.sinceMs !== made.sinceMs),
+  );
+  // The client is denied until the last of them ends.
+  const endMs = Math.max(entry?.expiresMs ?? 0, ...blocks.map(({ untilMs }) => untilMs));
+  const causes = [
+    ...(report.blocked_by === 'override' ? [operatorText(made)] : []),
+    ...(place === undefined ? [] : [listed?.what ?? goneText(report)]),
+    ...others.map(
+      (each) =>
+        `${each.by} also blocks ${clientText({ ...each, ...listedFields(each.client, policies.current.listedClients) })}, ${JSON.stringify(each.reason)}`,
+    ),
+  ];
+  return {
+    ...(listed && { listed }),
+    ...(endMs > 0 && Number.isFinite(endMs) && { until: isoTime(endMs) }),
+    cause: causes.join('; ') || 'the gateway that denied the request does not say what blocked it',
+  };
+}
+
+function goneText({ listed_at: place, file_now: now }: DenialReport): string {
+  const what = `an entry at ${place} blocked the client; the file has changed since`;
+  return now === undefined ? what : `${what}: ${now}`;
+}
+
+function operatorText(made: Pick<Override, 'by' | 'reason'> | undefined): string {
+  return made === undefined
+    ? 'an operator blocked the client; that override has ended or was replaced since'
+    : `${made.by} blocked the client, ${JSON.stringify(made.reason)}`;
 }

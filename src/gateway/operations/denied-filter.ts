@@ -1,13 +1,13 @@
 /** Finds denied clients by what an operator knows of them. */
 import { z } from 'zod';
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNamed } from './client-name.ts';
-import { listedFields } from './listed-fields.ts';
 import { OperationError } from './operation-error.ts';
+import { listedFields } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
-export const LONGEST_FILTER = 256;
+const LONGEST_FILTER = 256;
 
 /** What gateways send each other. An address or a key is replaced by its partitions. */
 export const deniedFilterSchema = z.union([

@@ -5,15 +5,15 @@ import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { AccessEvent, TraceEvent } from '../core/trace.ts';
 import type { Step } from './explain-text.ts';
-import { clientText, listedFields } from './listed-fields.ts';
 import { listedReports } from './listed-report.ts';
 import {
   clientOverride,
   endedOverrideOf,
+  listedFields,
   type OverrideLists,
   overridesOf,
 } from './override-report.ts';
-import { endedText, inForceText } from './override-text.ts';
+import { clientText, endedText, inForceText } from './texts.ts';
 
 export interface ClientContext {
   readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
@@ -50,7 +50,7 @@ function accessTexts(event: AccessEvent, nowMs: number): string[] {
   ];
 }
 
-/** Also those under the 31-day salts. A check computes them only while an override or a limit needs them. */
+/** An override may name the address under the 31-day salts, which a check computes only if it needs them. */
 function namesOfAddress(address: string, { policies, salts, nowMs }: ClientContext): string[] {
   const { ipv6Prefixes } = policies.naming;
   const counted = countedAddress(address);

@@ -12,7 +12,7 @@ import type {
 } from '../core/trace.ts';
 
 /** The steps of a decision, in order. */
-export type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
+type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
 
 export interface Step {
   readonly about: Subject;
@@ -125,7 +125,7 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
     case 'outranked':
       return `${source} is not used: an earlier source identifies the client`;
     case 'absent':
-      return `no ${source} was sent, or it was not accepted`;
+      return `no ${source === 'api_key' ? 'API key' : source} was sent, or it was not accepted`;
   }
 }
 

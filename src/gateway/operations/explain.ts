@@ -1,23 +1,35 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
 import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
-import type { LocalLimiter, QuotaStore } from '../core/counting/store.ts';
+import type { Decision } from '../core/counting/decision.ts';
+import { dryRun, localDryRun } from '../core/counting/dry-run.ts';
+import {
+  type LocalLimiter,
+  type QuotaReader,
+  type QuotaStore,
+  StoreError,
+} from '../core/counting/store.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
-import type { PolicySet } from '../core/matching/policy-set.ts';
+import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
+import { DIALECT_NAMES, DIALECTS } from '../dialects/index.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
-import { SaltBooks } from '../stores/salts/salt-books.ts';
-import { answerBy, DEFAULT_DIALECT, type ExplainedAnswer } from './explain-answer.ts';
+import { SaltBooks } from '../stores/salts/salt-sources.ts';
 import { createClientSteps } from './explain-client.ts';
 import { type Step, stepsOf } from './explain-text.ts';
+import { OperationError } from './operation-error.ts';
+import type { Input, Output } from './operation-table.ts';
 import type { OverrideLists } from './override-report.ts';
+import { DEFAULT_DIALECT } from './request-form.ts';
+import type { Gateway } from './running-gateway.ts';
+import { unavailableText } from './store-text.ts';
 
 /** A request as the client sends it, and the addresses around the proxy. */
 export interface ExplainedRequest {
   readonly method: string;
   /** A path or a whole URL. It is explained exactly as written. */
   readonly url: string;
-  /** In the order in which the client sends them. A name may occur several times. */
+  /** The client sends them in this order. A name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The address of the proxy. */
   readonly proxy: string;
@@ -40,6 +52,15 @@ export interface ExplainContext {
   readonly local: LocalLimiter;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
+}
+
+export interface ExplainedAnswer {
+  readonly dialect: string;
+  /** The status that the gateway would answer to the proxy. */
+  readonly status: number;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: string;
 }
 
 export interface Explanation {
@@ -77,6 +98,21 @@ export async function explain(
   return { steps, answer: renderAnswer(decision, policies.answers) };
 }
 
+/** Renders a decision as this dialect answers it. Throws an OperationError that lists the names if there is no such dialect. */
+export function answerBy(dialect: string) {
+  const found = DIALECTS.find(({ name }) => name === dialect);
+  if (found === undefined) {
+    throw new OperationError(
+      'invalid',
+      `"${dialect}" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
+    );
+  }
+  return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
+    const { status, headers, body } = found.render(decision, style);
+    return { dialect, status, headers, body };
+  };
+}
+
 /** The request as a dialect would parse it from what the proxy sends. */
 export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
   const { method, url, headers, proxy, peer, client } = request;
@@ -101,7 +137,7 @@ export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): Chec
   };
 }
 
-/** As Node reads them: names in lower case, one character per byte, several values of one name joined with a comma. */
+/** Node reads headers so: names in lower case, one character per byte, several values of one name joined with a comma. */
 function joined(headers: ExplainedRequest['headers']): HeaderFields {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {
@@ -116,4 +152,43 @@ function joined(headers: ExplainedRequest['headers']): HeaderFields {
 function split(url: string): { host?: string; target: string } {
   const [, host, target = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   return host === undefined ? { target: url } : { host, target: target || '/' };
+}
+
+/** Explains by the policies, counters and overrides of this gateway. */
+export async function explainNow(
+  gateway: Gateway,
+  { headers, ...request }: Input<'explain'>,
+): Promise<Output<'explain'>> {
+  let failure: StoreError | undefined;
+  const peek: QuotaReader['peek'] = async (descriptors) => {
+    try {
+      return await gateway.reader.peek(descriptors);
+    } catch (error) {
+      if (error instanceof StoreError) failure = error;
+      throw error;
+    }
+  };
+  const { steps, answer } = await explain(
+    { ...request, headers: fieldsOf(headers) },
+    {
+      policies: gateway.policies.current,
+      salts: gateway.salts,
+      overrides: gateway.overrides,
+      store: dryRun({ peek }),
+      local: localDryRun(gateway.peekLocally),
+      nowMs: gateway.now(),
+    },
+  );
+  return {
+    steps: [...steps],
+    ...(failure && { store_unavailable: unavailableText(failure, gateway) }),
+    answer: { ...answer, headers: [...answer.headers] },
+  };
+}
+
+/** One entry for each value of each name. */
+function fieldsOf(headers: Input<'explain'>['headers']): ExplainedRequest['headers'] {
+  return Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  );
 }

@@ -1,10 +1,9 @@
-/** What one gateway tells another of its traffic and its state, for the overview. */
+/** What one gateway reports to another for the overview: its traffic and its state. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
-import { MOST_ACTIONS } from './recent-actions.ts';
-import type { Gateway } from './running-gateway.ts';
+import { type Gateway, MOST_ACTIONS } from './running-gateway.ts';
 import { actionSchema, STORE_STATES, type StoreState } from './schemas/overview.ts';
 
 /** Policies in an overview: those with the most requests. */
@@ -18,7 +17,7 @@ export const reportQuerySchema = z.object({
   /** The end of the last step to report, milliseconds since the epoch. */
   untilMs: z.int().min(0),
 });
-export type ReportQuery = z.output<typeof reportQuerySchema>;
+type ReportQuery = z.output<typeof reportQuerySchema>;
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
 const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
@@ -34,7 +33,7 @@ const amount = z
 /** Checked by hand: zod takes a hundred times as long, and there are thousands of numbers. */
 const series = z.custom<readonly number[]>(isSeries);
 
-export const gatewayReportSchema = z.object({
+const gatewayReportSchema = z.object({
   is_worker: z.boolean(),
   traffic: z
     .array(z.object({ policy: text(256), requests: series, denials: series, wouldDeny: series }))
@@ -92,8 +91,16 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
   };
 }
 
+/** The reports of all gateways that answer, about the steps until `untilMs`. Never rejects. */
+export async function reportsOfAll({ queryAll, now }: Gateway) {
+  const untilMs = lastStepEnd(now());
+  const { answers, asked } = await queryAll({ about: 'overview', untilMs } satisfies ReportQuery);
+  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
+  return { reports, asked, untilMs };
+}
+
 /** The end of the last step that has ended at every gateway, if their clocks differ by less than a second. */
-export function lastStepEnd(nowMs: number): number {
+function lastStepEnd(nowMs: number): number {
   return Math.floor((nowMs - 1_000) / STEP_MS) * STEP_MS;
 }
 
@@ -122,7 +129,7 @@ function fileReport({ digest, history }: Gateway['status']['policyFile']) {
   return { digest, sinceMs: history.sinceMs, ...(refused && { refused }) };
 }
 
-/** With as many and as long mistakes as a report may have. Undefined if the last reload succeeded. */
+/** A report bounds the number of mistakes and their length. Undefined if the last reload succeeded. */
 export function refusedFile({ refused }: Gateway['status']['policyFile']['history']) {
   if (refused === undefined) return undefined;
   const mistakes = refused.mistakes

@@ -1,19 +1,17 @@
 /** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
+
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
-import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
+import { limitLabelled } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
-import { accessOf } from './inspected-access.ts';
-import { listedFields } from './listed-fields.ts';
-import type { InputOf } from './operation.ts';
-import { overrideReport } from './override-report.ts';
+import { accessOf, countedBy, type InspectedClient } from './inspected-client.ts';
+import type { Input, Output } from './operation-table.ts';
+import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { DenialList } from './schemas/denials.ts';
-import type { INSPECT, Inspection } from './schemas/inspect.ts';
-import { unavailableText } from './store-silence.ts';
+import { unavailableText } from './store-text.ts';
 
 const MOST_LIMITS = 200;
 const MOST_DENIALS = 20;
@@ -25,8 +23,8 @@ const READ_AT_ONCE = 128;
 /** Rejects with an OperationError if the client is unknown. */
 export async function inspectClient(
   gateway: Gateway,
-  { client: text }: InputOf<typeof INSPECT>,
-): Promise<Inspection> {
+  { client: text }: Input<'inspect'>,
+): Promise<Output<'inspect'>> {
   const client = await find(gateway, text);
   const { partition, partitions } = client;
   const { clients: denials, gateways } = await denialsOf(gateway, partitions);
@@ -36,10 +34,10 @@ export async function inspectClient(
   ];
   const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
   const { access, listed, isAddressUnknown } = accessOf(client, gateway);
-  // The denials of an address tell whether the file names it, its pseudonym does not.
+  // The denials of an address show whether the file names it; its pseudonym does not.
   const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
-  const told = own.find((each) => each.listed !== undefined)?.listed;
-  const blocks = access === undefined && told?.applies === true;
+  const blocking = own.find((each) => each.listed !== undefined)?.listed;
+  const blocks = access === undefined && blocking?.applies === true;
   const { sinceMs } = gateway.status.policyFile.history;
   const isNotListed = own.some(
     ({ reason, last }) => reason === 'over_limit' && Date.parse(last) >= sinceMs,
@@ -49,8 +47,8 @@ export async function inspectClient(
     ...listedFields(partition, gateway.policies.current.listedClients),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
-    listed: [...listed, ...(told ? [told] : [])],
-    ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
+    listed: [...listed, ...(blocking ? [blocking] : [])],
+    ...(isAddressUnknown && !blocking && !isNotListed && { is_address_unknown: true as const }),
     ...(unavailable !== undefined && { limits_unavailable: unavailable }),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
@@ -89,9 +87,9 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   };
 }
 
-/** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
+/** Some of them count more than the name of the client shows, such as its requests with unlisted keys. */
 function limitsThatDenied(
-  denials: DenialList['clients'],
+  denials: Output<'top'>['clients'],
   { partitions }: InspectedClient,
   { policies }: Gateway,
 ): LimitDescriptor[] {
@@ -117,7 +115,7 @@ async function limitsOf(descriptors: readonly LimitDescriptor[], gateway: Gatewa
   }
 }
 
-/** Those in use first, and of them the ones with the least left. */
+/** The limits with the least left come first. */
 async function readLimits(
   descriptors: readonly LimitDescriptor[],
   reader: QuotaReader,

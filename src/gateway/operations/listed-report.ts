@@ -4,8 +4,8 @@ import { canonicalAddress } from '../core/identity/address.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { AccessEvent } from '../core/trace.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import type { ListedReport } from './schemas/listed.ts';
-import { shortTime } from './time-text.ts';
+import type { ListedReport } from './schemas/fields.ts';
+import { shortTime } from './texts.ts';
 
 type List = ListedReport['list'];
 

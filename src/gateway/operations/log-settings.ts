@@ -1,18 +1,16 @@
 /** Changes the log level, or logs a sample of the allowed requests, temporarily. */
 
 import { LOG_SUBJECTS, type Override } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
-import type { InputOf } from './operation.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { OperationError } from './operation-error.ts';
+import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
-import type { OverrideList, OverrideReport } from './schemas/overrides.ts';
-import { termsOf } from './terms.ts';
+import type { OverrideReport } from './schemas/overrides.ts';
 
 export async function setLog(
   gateway: Gateway,
-  { level, allows_one_in: oneIn, ...written }: InputOf<typeof SET_LOG>,
-): Promise<OverrideList> {
+  { level, allows_one_in: oneIn, ...written }: Input<'setLog'>,
+): Promise<Output<'listOverrides'>> {
   const terms = termsOf(written, gateway.now());
   const made: OverrideReport[] = [];
   if (level !== undefined) {
@@ -30,7 +28,7 @@ export async function setLog(
 
 export async function restoreLog(
   gateway: Gateway,
-  { by = 'unknown' }: InputOf<typeof RESTORE_LOG>,
+  { by = 'unknown' }: Input<'restoreLog'>,
 ): Promise<Record<string, never>> {
   await audited(gateway, { action: 'log', change: 'as at the start', by }, async () => {
     const removed: boolean[] = [];

@@ -1,4 +1,5 @@
 /** Every operation by its name. The API routes, openapi.json, the docs and the commands follow from this table. */
+import type { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { BLOCK, EXEMPT, RESET, UNBLOCK, UNEXEMPT } from './schemas/clients.ts';
 import { DECISION, FIND_DENIED, TOP } from './schemas/denials.ts';
@@ -32,3 +33,11 @@ export const OPERATIONS = {
 } satisfies Readonly<Record<string, Operation>>;
 
 export type OperationName = keyof typeof OPERATIONS;
+type Schemas<Name extends OperationName> = (typeof OPERATIONS)[Name];
+
+/** What a caller sends; fields with a default may be absent. */
+export type Call<Name extends OperationName> = z.input<Schemas<Name>['input']>;
+/** What the function of the operation receives. */
+export type Input<Name extends OperationName> = z.output<Schemas<Name>['input']>;
+/** What the gateway answers. */
+export type Output<Name extends OperationName> = z.output<Schemas<Name>['output']>;

@@ -13,13 +13,6 @@ export interface Operation<
   readonly output: Output;
 }
 
-/** What a caller sends; fields with a default may be absent. */
-export type CallOf<T extends Operation> = z.input<T['input']>;
-/** What the function of the operation receives. */
-export type InputOf<T extends Operation> = z.output<T['input']>;
-/** What the gateway answers. */
-export type OutputOf<T extends Operation> = z.output<T['output']>;
-
 /** The fields of the input that stand in the path. */
 export function pathFields({ path }: Operation): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);

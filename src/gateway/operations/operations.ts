@@ -1,32 +1,24 @@
-/** Runs operations by name, so that another process can ask for one: checks the input, runs it, checks the output. */
+/** Runs operations by name, so that another process can call one: checks the input, runs it, checks the output. */
 import type { z } from 'zod';
-import { dryRun, localDryRun } from '../core/counting/dry-run.ts';
-import { type QuotaReader, StoreError } from '../core/counting/store.ts';
+import { StoreError } from '../core/counting/store.ts';
 import { OverrideStoreFull } from '../stores/overrides/override-store.ts';
-import {
-  blockClient,
-  exemptClient,
-  resetClient,
-  unblockClient,
-  unexemptClient,
-} from './clients.ts';
+import { removeAccess, resetClient, setAccess } from './clients.ts';
+import { answerQuery as answerDenialQuery } from './denial-queries.ts';
 import { describeDecision, topDenied } from './denials.ts';
-import { type ExplainedRequest, explain } from './explain.ts';
+import { explainNow } from './explain.ts';
+import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
 import { inspectClient } from './inspect.ts';
 import { restoreLog, setLog } from './log-settings.ts';
-import type { InputOf, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
 import { OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
-import { gatherOverview } from './overview.ts';
+import { createOverview } from './overview.ts';
 import { listPolicies, restoreMode, setMode } from './policies.ts';
 import { readInput } from './read-input.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
-import { sharedAnswer } from './shared-answer.ts';
 import { readStats } from './stats.ts';
-import { storeErrorText } from './store-error-text.ts';
-import { unavailableText } from './store-silence.ts';
+import { storeErrorText } from './store-text.ts';
 
 export type { OperationName };
 
@@ -37,7 +29,7 @@ type Run = (input: unknown) => Promise<unknown>;
 
 export function createOperate(gateway: Gateway): Operate {
   const run: Readonly<Record<OperationName, Run>> = {
-    overview: overviewOf(gateway),
+    overview: overview(createOverview(gateway)),
     stats: runOf(OPERATIONS.stats, () => readStats(gateway)),
     explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
     decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
@@ -45,10 +37,10 @@ export function createOperate(gateway: Gateway): Operate {
     findDenied: runOf(OPERATIONS.findDenied, (input) => topDenied(gateway, input)),
     inspect: runOf(OPERATIONS.inspect, (input) => inspectClient(gateway, input)),
     reset: runOf(OPERATIONS.reset, (input) => resetClient(gateway, input)),
-    block: runOf(OPERATIONS.block, (input) => blockClient(gateway, input)),
-    unblock: runOf(OPERATIONS.unblock, (input) => unblockClient(gateway, input)),
-    exempt: runOf(OPERATIONS.exempt, (input) => exemptClient(gateway, input)),
-    unexempt: runOf(OPERATIONS.unexempt, (input) => unexemptClient(gateway, input)),
+    block: runOf(OPERATIONS.block, (input) => setAccess(gateway, 'blocked', input)),
+    unblock: runOf(OPERATIONS.unblock, (input) => removeAccess(gateway, 'blocked', input)),
+    exempt: runOf(OPERATIONS.exempt, (input) => setAccess(gateway, 'exempt', input)),
+    unexempt: runOf(OPERATIONS.unexempt, (input) => removeAccess(gateway, 'exempt', input)),
     listOverrides: runOf(OPERATIONS.listOverrides, async () => ({
       overrides: gateway.overrides
         .list()
@@ -69,67 +61,20 @@ export function createOperate(gateway: Gateway): Operate {
   };
 }
 
-/** The output schema leaves out what operators are not shown. */
-function runOf<Input extends z.ZodObject, Output extends z.ZodType>(
-  { input: inputSchema, output }: Operation<Input, Output>,
-  act: (input: z.output<Input>) => Promise<z.input<Output>>,
-): Run {
-  return async (input) => output.parse(await act(readInput(inputSchema, input)));
-}
-
-/** Pages poll it. What is older than a second is gathered again. */
-const OVERVIEW_FOR_MS = 1_000;
-
 /** The output is not parsed: its thousands of numbers were checked when the gateways answered. */
-function overviewOf(gateway: Gateway): Run {
-  const gather = sharedAnswer(() => gatherOverview(gateway), {
-    forMs: OVERVIEW_FOR_MS,
-    now: gateway.now,
-    // An operator sees his own action at once.
-    basis: () => gateway.status.actions.list,
-  });
+function overview(gather: () => Promise<unknown>): Run {
   return async (input) => {
     readInput(OPERATIONS.overview.input, input);
     return gather();
   };
 }
 
-async function explainNow(
-  gateway: Gateway,
-  { headers, ...request }: InputOf<typeof EXPLAIN>,
-): Promise<ExplainAnswer> {
-  let failure: StoreError | undefined;
-  const peek: QuotaReader['peek'] = async (descriptors) => {
-    try {
-      return await gateway.reader.peek(descriptors);
-    } catch (error) {
-      if (error instanceof StoreError) failure = error;
-      throw error;
-    }
-  };
-  const { steps, answer } = await explain(
-    { ...request, headers: fieldsOf(headers) },
-    {
-      policies: gateway.policies.current,
-      salts: gateway.salts,
-      overrides: gateway.overrides,
-      store: dryRun({ peek }),
-      local: localDryRun(gateway.peekLocally),
-      nowMs: gateway.now(),
-    },
-  );
-  return {
-    steps: [...steps],
-    ...(failure && { store_unavailable: unavailableText(failure, gateway) }),
-    answer: { ...answer, headers: [...answer.headers] },
-  };
-}
-
-/** One entry for each value of each name. */
-function fieldsOf(headers: InputOf<typeof EXPLAIN>['headers']): ExplainedRequest['headers'] {
-  return Object.entries(headers).flatMap(([name, values]) =>
-    [values].flat().map((value): [string, string] => [name, value]),
-  );
+/** The output schema leaves out what operators are not shown. */
+function runOf<Input extends z.ZodObject, Output extends z.ZodType>(
+  { input: inputSchema, output }: Operation<Input, Output>,
+  act: (input: z.output<Input>) => Promise<z.input<Output>>,
+): Run {
+  return async (input) => output.parse(await act(readInput(inputSchema, input)));
 }
 
 function operationErrorFrom(error: unknown): unknown {
@@ -144,4 +89,10 @@ function operationErrorFrom(error: unknown): unknown {
     return new OperationError('store_unavailable', storeErrorText(error), { cause: error });
   }
   return error;
+}
+
+/** The reply of this gateway to a query of another; null for a message that is no query. Never rejects. */
+export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
+  const { data } = reportQuerySchema.safeParse(message);
+  return data === undefined ? answerDenialQuery(gateway, message) : reportOfGateway(gateway, data);
 }

@@ -1,10 +1,14 @@
-/** Turns an override into what operators see of it. */
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import type { EndedOverride } from '../stores/overrides/ended-overrides.ts';
-import type { Override } from '../stores/overrides/override.ts';
-import { listedFields } from './listed-fields.ts';
+import type { EndedOverride, Override } from '../stores/overrides/override.ts';
 import type { ClientOverride, EndedReport, OverrideReport } from './schemas/overrides.ts';
+import type { ListedFields } from './texts.ts';
+
+/** The id and the plan of a listed key; empty for any other client. */
+export function listedFields(partition: string, listed: ListedClients): ListedFields {
+  const { id, plan } = listed.get(partition) ?? {};
+  return { ...(id !== undefined && { client_id: id }), ...(plan !== undefined && { plan }) };
+}
 
 type OfClient = Extract<Override, { about: 'client' }>;
 
@@ -37,7 +41,7 @@ function termsOf({ sinceMs, untilMs, reason, by }: Override) {
 
 /** The parts of the override book that reports are made from. */
 export interface OverrideLists {
-  /** In the order in which they end. */
+  /** The next to end comes first. */
   list(): readonly Override[];
   /** The one that ended last comes first. */
   ended(): readonly EndedOverride[];
@@ -51,7 +55,7 @@ export function overridesOf(
   return overrides.list().filter((each): each is OfClient => isOf(names, each));
 }
 
-/** Of the ended overrides that named a client by one of these partitions, the one that ended last. */
+/** The last override to end that named a client by one of these partitions. */
 export function endedOverrideOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'ended'>,

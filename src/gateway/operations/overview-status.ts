@@ -1,15 +1,21 @@
 /** Says in words how the gateways are: what is wrong, worst first, or that all is well. The page and `headgate top` show it. */
-import { RATE_MS } from './overview-rates.ts';
-import { firstText, gatewaysText, listText, plural, rateText, shareText } from './rate-text.ts';
-import type { Overview, StatusLine } from './schemas/overview.ts';
-import { storeLines } from './store-status.ts';
-import { clockText } from './time-text.ts';
+import type { Output } from './operation-table.ts';
+import type { StatusLine } from './schemas/overview.ts';
+import { storeLines } from './store-text.ts';
+import {
+  clockText,
+  firstText,
+  gatewaysText,
+  listText,
+  plural,
+  rateText,
+  shareText,
+} from './texts.ts';
 
-type Known = Omit<Overview, 'status'>;
+type Known = Omit<Output<'overview'>, 'status'>;
 
 /** Denials are worth a warning from so many per second on, if they are that share of all requests. */
-export const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;
-const LAST = `the last ${RATE_MS / 1_000} s`;
+const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;
 
 export function statusOf(overview: Known): StatusLine[] {
   const wrong = [
@@ -27,25 +33,33 @@ export function statusOf(overview: Known): StatusLine[] {
 }
 
 function allIsWell({ store, gateways }: Known, traffic: string): StatusLine {
-  const who = `${gatewaysText(gateways)} ${gateways.answered === 1 ? 'counts' : 'count'}`;
+  const counting = `${gatewaysText(gateways)} ${gateways.answered === 1 ? 'counts' : 'count'}`;
   const where = store.kind === 'redis' ? 'Redis' : 'memory';
-  return { level: 'well', text: `All is well: ${who} in ${where}. ${traffic}` };
+  return { level: 'well', text: `All is well: ${counting} in ${where}. ${traffic}` };
 }
 
-function trafficText({ rates: { requests, denials }, until }: Known): string {
+function trafficText({ rates: { requests, denials }, until, rate_ms: rateMs }: Known): string {
   // The denied clients beside it may be younger than the last step.
   if (requests === 0)
-    return `No requests in the ${RATE_MS / 1_000} s until ${until.slice(11, 19)} UTC.`;
-  return `In ${LAST}: ${rateText(requests)} requests/s, ${shareText(denials, requests)} denied.`;
+    return `No requests in the ${rateMs / 1_000} s until ${until.slice(11, 19)} UTC.`;
+  return `In the last ${rateMs / 1_000} s: ${rateText(requests)} requests/s, ${shareText(denials, requests)} denied.`;
 }
 
-/** Someone will soon ask about these. */
-function manyDenials({ rates: { requests, denials }, policies }: Known): StatusLine[] {
+function manyDenials({
+  rates: { requests, denials },
+  rate_ms: rateMs,
+  policies,
+}: Known): StatusLine[] {
   if (denials < MANY_DENIALS.perSecond || denials < requests * MANY_DENIALS.share) return [];
   const [most] = policies.toSorted((a, b) => b.rates.denials - a.rates.denials);
   const by = most === undefined || most.rates.denials === 0 ? '' : `, most of them by ${most.name}`;
   const share = shareText(denials, requests);
-  return [{ level: 'warning', text: `${share} of the requests were denied in ${LAST}${by}.` }];
+  return [
+    {
+      level: 'warning',
+      text: `${share} of the requests were denied in the last ${rateMs / 1_000} s${by}.`,
+    },
+  ];
 }
 
 function silentGateways({ gateways: { asked, answered } }: Known): StatusLine[] {
@@ -77,8 +91,8 @@ function refusedCaller({ refused_caller: found, time }: Known): StatusLine[] {
 
 function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Known): StatusLine[] {
   if (found === undefined) return [];
-  const where = answered > 1 ? ` ${found.gateways} of ${plural(answered, 'gateway')}` : '';
-  const text = `A proxy outside identity.trusted_proxies asks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
+  const where = answered > 1 ? ` to ${found.gateways} of ${plural(answered, 'gateway')}` : '';
+  const text = `A proxy outside identity.trusted_proxies sends checks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
   return [{ level: 'warning', text }];
 }
 

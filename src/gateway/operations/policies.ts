@@ -1,16 +1,15 @@
 /** Lists policies, and changes the mode of one temporarily. */
+
 import { modeOf } from '../core/overrides.ts';
 import type { Limit, Policy } from '../core/policy.ts';
 import { type Override, policySubject } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
-import type { InputOf } from './operation.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { OperationError } from './operation-error.ts';
+import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { OverrideReport } from './schemas/overrides.ts';
-import type { PolicyList, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
-import { termsOf } from './terms.ts';
 
-export function listPolicies({ overrides, policies }: Gateway): PolicyList {
+export function listPolicies({ overrides, policies }: Gateway): Output<'listPolicies'> {
   const { modes } = overrides.current;
   return {
     policies: policies.current.policies.map((policy) => ({
@@ -24,7 +23,7 @@ export function listPolicies({ overrides, policies }: Gateway): PolicyList {
 }
 
 /** The limits of a policy in words, and those of each plan. */
-export function limitTexts({ limits, plans }: Policy) {
+function limitTexts({ limits, plans }: Policy) {
   const textsOf = (some: readonly Limit[]) =>
     some.map(({ description, per }) => `${description}, per ${per}`);
   return {
@@ -37,7 +36,7 @@ export function limitTexts({ limits, plans }: Policy) {
 
 export async function setMode(
   gateway: Gateway,
-  { policy, mode, ...written }: InputOf<typeof SET_MODE>,
+  { policy, mode, ...written }: Input<'setMode'>,
 ): Promise<OverrideReport> {
   requirePolicy(gateway, policy);
   const override: Override = {
@@ -51,7 +50,7 @@ export async function setMode(
 
 export async function restoreMode(
   gateway: Gateway,
-  { policy, by = 'unknown' }: InputOf<typeof RESTORE_MODE>,
+  { policy, by = 'unknown' }: Input<'restoreMode'>,
 ): Promise<{ policy: string }> {
   const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
   await audited(gateway, change, async () => {

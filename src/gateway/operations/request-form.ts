@@ -1,6 +1,11 @@
-/** How the parts of an explained request must be written. A part in another form would be ignored. */
-import { METHOD_PATTERN } from '../config/policy-file/method-name.ts';
+import { METHOD_PATTERN } from '../config/policy-file/match.ts';
 import { canonicalAddress } from '../core/identity/address.ts';
+import { DIALECT_NAMES } from '../dialects/index.ts';
+
+export { DIALECT_NAMES };
+
+/** The proxy whose answer is shown if the caller names none. */
+export const DEFAULT_DIALECT = 'envoy';
 
 export const ADDRESS_FORM = 'must be an IP address, such as 203.0.113.9 or 2001:db8::1';
 export const METHOD_FORM = 'must be a method in capitals, such as POST';
@@ -13,7 +18,7 @@ const TARGET = /^(?:\/|https?:\/\/[^/?#]|\*$)/i;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const LINE_BREAK = /[\0\r\n]/;
 
-/** The same for programs of any language, which read no flags. */
+/** Programs of other languages read these patterns, which therefore have no flags. */
 export const URL_PATTERN = '^(/|[Hh][Tt][Tt][Pp][Ss]?://[^/?#]|\\*$)';
 export const HEADER_NAME_PATTERN = TOKEN.source;
 export const HEADER_VALUE_PATTERN = '^[^\\u0000\\r\\n]*$';

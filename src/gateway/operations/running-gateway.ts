@@ -5,13 +5,14 @@ import type { UnseenHeader } from '../core/header-watch.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import type { OverrideBook } from '../stores/overrides/override-book.ts';
-import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
-import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
+import type { QueryReplies } from '../stores/redis/peers.ts';
+import type { Keyspace, ServerState } from '../stores/redis/server-state.ts';
 import type { TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../telemetry/operators.ts';
 import type { ProxyFaults } from '../telemetry/proxies.ts';
-import type { RecentActions } from './recent-actions.ts';
+import type { ActionReport } from './schemas/overview.ts';
 
 export interface Gateway {
   readonly policies: { readonly current: PolicySet };
@@ -78,4 +79,35 @@ export interface StoreStats {
   readonly keyspace: Keyspace;
   /** The Redis server, or the masters of a cluster. */
   readonly servers: readonly ServerState[];
+}
+
+/** The last operator actions at this gateway, as the audit log has them. */
+export const MOST_ACTIONS = 20;
+
+export class RecentActions {
+  readonly #now: () => number;
+  /** Newest first. */
+  #actions: readonly ActionReport[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get list(): readonly ActionReport[] {
+    return this.#actions;
+  }
+
+  /** `isConfirmed`: whether the store confirmed the change. */
+  add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
+    const report: ActionReport = {
+      at: isoTime(this.#now()),
+      action: String(action),
+      change: String(change),
+      by: String(by),
+      ...(subject !== undefined && { subject: String(subject) }),
+      ...(reason !== undefined && { reason: String(reason) }),
+      is_confirmed: isConfirmed,
+    };
+    this.#actions = [report, ...this.#actions.slice(0, MOST_ACTIONS - 1)];
+  }
 }

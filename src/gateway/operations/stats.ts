@@ -1,28 +1,20 @@
 /** Reports what the counters take up. */
+
 import { StoreError } from '../core/counting/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import {
-  gatewayReportSchema,
-  lastStepEnd,
-  type ReportQuery,
-  refusedFile,
-} from './gateway-report.ts';
+import { refusedFile, reportsOfAll } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
+import type { Output } from './operation-table.ts';
 import type { Gateway, StoreStats } from './running-gateway.ts';
-import type { StatsReport } from './schemas/stats.ts';
-import { storeErrorText } from './store-error-text.ts';
-import { silenceText } from './store-silence.ts';
-import { isSilence } from './store-status.ts';
+import { isSilence, silenceText, storeErrorText } from './store-text.ts';
 
 /** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
-export async function readStats(gateway: Gateway): Promise<StatsReport> {
+export async function readStats(gateway: Gateway): Promise<Output<'stats'>> {
   const refused = refusedFile(gateway.status.policyFile.history);
-  const query: ReportQuery = { about: 'overview', untilMs: lastStepEnd(gateway.now()) };
-  const [{ store, ...counts }, { answers }] = await Promise.all([
+  const [{ store, ...counts }, { reports }] = await Promise.all([
     countsOf(gateway),
-    gateway.queryAll(query),
+    reportsOfAll(gateway),
   ]);
-  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
   return {
     store,
     gateways: gateway.knownGateways(),
@@ -37,7 +29,7 @@ export async function readStats(gateway: Gateway): Promise<StatsReport> {
 }
 
 type Counts = Omit<
-  StatsReport,
+  Output<'stats'>,
   'gateways' | 'gateways_answered' | 'workers' | 'unseen_headers' | 'policy_file_refused'
 >;
 

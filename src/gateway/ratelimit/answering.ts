@@ -1,5 +1,5 @@
 /** Turns what a call counted into its answer, and into the decision that operators see. */
-import type { HeaderNames } from '../config/settings/rate-limit-settings.ts';
+import type { HeaderNames } from '../config/settings/environment.ts';
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { type Naming, withDenial } from '../core/denial-naming.ts';

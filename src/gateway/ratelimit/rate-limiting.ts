@@ -12,7 +12,6 @@ import { overrideRules } from './counting/override-rules.ts';
 import { planCall } from './counting/plan.ts';
 import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
-import type { Rules } from './rules/rule.ts';
 
 export interface RateLimitingOptions extends CountingOptions {
   readonly salts: SaltSource;
@@ -29,7 +28,7 @@ export interface RateLimitingOptions extends CountingOptions {
 export interface RateLimiting {
   /** Undefined until a configuration was loaded. */
   readonly current: CountedRules | undefined;
-  load(rules: Rules): void;
+  load(rules: CompiledRules): void;
   /** `headers` may hold a trace context. Throws a RefusedCall; rejects with a StoreError if Envoy decides without the store. */
   answer(
     call: RateLimitCall,

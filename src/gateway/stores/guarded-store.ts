@@ -1,5 +1,11 @@
 /** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
-import type { Descriptor, QuotaStore, StoreError, TakeResult } from '../core/counting/store.ts';
+import {
+  type Descriptor,
+  type QuotaStore,
+  StoreError,
+  type StoreErrorReason,
+  type TakeResult,
+} from '../core/counting/store.ts';
 
 export interface Gate {
   /** Why the store must not be called now; undefined if it may be. Called for every request. */
@@ -25,5 +31,138 @@ export class GuardedStore implements QuotaStore {
 
   async reset(keys: readonly string[]): Promise<void> {
     await this.#store.reset(keys);
+  }
+}
+
+interface BreakerOptions {
+  /** Resolves if the store answers in time. No client waits for it. */
+  readonly probe: () => Promise<unknown>;
+  /** Several probes in a row failed: the connection itself may be broken. */
+  readonly onSilence?: () => void;
+  readonly onOpen?: () => void;
+  /** Called after every failed probe. */
+  readonly onStillOpen?: (error: unknown) => void;
+  readonly onClose?: () => void;
+}
+
+/** A single late answer may be chance. */
+const TIMEOUTS_IN_A_ROW = 5;
+const PROBES_BEFORE_SILENCE = 4;
+const PROBE_EVERY_MS = 100;
+/** Gateways that opened their breakers together should not probe together. */
+const PROBE_JITTER_MS = 50;
+
+// The errors of gates are created once: creating one with its stack costs more than taking a request.
+const GIVEN_UP = new StoreError('given_up', 'the store is too slow');
+
+/**
+ * A circuit breaker. When a store is too slow, requests no longer wait for it until a probe is answered in time. A store
+ * that fails at once makes no request wait, so it is called every time and works again as soon as it recovers.
+ */
+export class Breaker implements Gate {
+  readonly #options: BreakerOptions;
+  #timeouts = 0;
+  #isOpen = false;
+  #failedProbes = 0;
+  #probing: NodeJS.Timeout | undefined;
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+  }
+
+  obstacle(): StoreError | undefined {
+    return this.#isOpen ? GIVEN_UP : undefined;
+  }
+
+  /** Call once per round trip, however many requests shared it. */
+  succeeded(): void {
+    this.#timeouts = 0;
+  }
+
+  /** Call once per round trip, however many requests shared it. */
+  failed(reason: StoreErrorReason): void {
+    if (reason !== 'timeout' || this.#isOpen) return;
+    this.#timeouts++;
+    if (this.#timeouts < TIMEOUTS_IN_A_ROW) return;
+    this.#isOpen = true;
+    this.#options.onOpen?.();
+    this.#probeSoon();
+  }
+
+  /** Stops probing. */
+  close(): void {
+    clearTimeout(this.#probing);
+  }
+
+  #probeSoon(): void {
+    const waitMs = PROBE_EVERY_MS + Math.random() * PROBE_JITTER_MS;
+    this.#probing = setTimeout(() => void this.#probe(), waitMs);
+    this.#probing.unref();
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#options.probe();
+    } catch (error) {
+      this.#options.onStillOpen?.(error);
+      this.#failedProbes++;
+      if (this.#failedProbes % PROBES_BEFORE_SILENCE === 0) this.#options.onSilence?.();
+      this.#probeSoon();
+      return;
+    }
+    this.#timeouts = 0;
+    this.#failedProbes = 0;
+    this.#isOpen = false;
+    this.#options.onClose?.();
+  }
+}
+
+interface OverloadOptions {
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  /** How late a timer may be, milliseconds. */
+  readonly limitMs: number;
+  /** Called for every request that is shed. */
+  readonly onShed?: () => void;
+}
+
+const CHECK_EVERY_MS = 10;
+/** A single late timer may be a pause of the garbage collector. */
+const LATE_IN_A_ROW = 3;
+
+const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
+
+/**
+ * Sheds load. While the event loop is overloaded, the store is not called, and requests follow the failure mode of their
+ * policies at once, which costs less.
+ */
+export class Overload implements Gate {
+  readonly #options: OverloadOptions;
+  readonly #timer: NodeJS.Timeout;
+  #dueMs: number;
+  #lateInARow = 0;
+
+  constructor(options: OverloadOptions) {
+    this.#options = options;
+    this.#dueMs = options.now() + CHECK_EVERY_MS;
+    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+  }
+
+  obstacle(): StoreError | undefined {
+    if (this.#lateInARow < LATE_IN_A_ROW) return undefined;
+    this.#options.onShed?.();
+    return OVERLOADED;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** A timer is as late as everything else that waits for the event loop. */
+  #check(): void {
+    const nowMs = this.#options.now();
+    const isLate = nowMs - this.#dueMs > this.#options.limitMs;
+    this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
+    this.#dueMs = nowMs + CHECK_EVERY_MS;
   }
 }

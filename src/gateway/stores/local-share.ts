@@ -13,18 +13,18 @@ import type {
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
-/** The number of gateways, and this gateway's rank among them. */
-export interface Place {
+/** The rank of this gateway among those that count together, and their number. */
+export interface GatewayRank {
   readonly count: number;
-  /** From 0. */
+  /** The first gateway has the rank 0. */
   readonly rank: number;
 }
 
 export class LocalShare implements LocalLimiter {
   readonly #memory: MemoryStore;
-  readonly #placeNow: () => Place;
+  readonly #placeNow: () => GatewayRank;
 
-  constructor(memory: MemoryStore, placeNow: () => Place) {
+  constructor(memory: MemoryStore, placeNow: () => GatewayRank) {
     this.#memory = memory;
     this.#placeNow = placeNow;
   }
@@ -44,19 +44,17 @@ export class LocalShare implements LocalLimiter {
 
   #shares(descriptors: readonly Descriptor[]): readonly Descriptor[] {
     const place = this.#placeNow();
-    return place.count === 1 ? descriptors : descriptors.map((each) => shared(each, place));
+    return place.count === 1
+      ? descriptors
+      : descriptors.map((each) => ({ ...each, quota: shareOf(each, place) }));
   }
-}
-
-function shared(descriptor: Descriptor, place: Place): Descriptor {
-  return { ...descriptor, quota: shareOf(descriptor, place) };
 }
 
 /**
  * The share of one gateway. The shares of all gateways add up to the quota, in whole requests; for checks and refunds, in
  * units. Which gateways get the requests that remain after the division depends on the key.
  */
-export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: Place): Quota {
+export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: GatewayRank): Quota {
   const turn = (rank + fnv1a32(key)) % count;
   const unitsEach = Math.max(1, cost);
   const part = (units: number) => {

@@ -29,7 +29,7 @@ export function documentedWorstCase({ algorithm, limit, burst }: Quota): number 
   const bucket = algorithm === 'token-bucket' ? `, burst: ${burst}` : '';
   const file = `{ version: 1, default: { limits: [{ rate: ${limit}/1min, algorithm: ${algorithm}${bucket} }] } }`;
   const [note] = validatePolicyFile(file, 'policies.yaml', policyFileContext()).notes;
-  return note === undefined ? limit : Number(/up to (\d+) units/.exec(note)?.[1]);
+  return note === undefined ? limit : Number(/up to (\d+) units/.exec(note.message)?.[1]);
 }
 
 /** Takes all that it gets, from one moment to another: as soon as the answers say that there is room. */

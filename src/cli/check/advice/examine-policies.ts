@@ -1,11 +1,21 @@
-/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
-import { FileError } from '../../../gateway/config/file-error.ts';
+/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice on valid files. */
+import { FileError } from '../../../gateway/config/config-error.ts';
+import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
-import { notesOn } from '../../../gateway/config/policy-file/notes.ts';
-import { type PolicyFiles, validateFiles } from '../../../gateway/config/policy-file/read.ts';
+import {
+  type CloudflareRanges,
+  type PolicyFiles,
+  validateFiles,
+} from '../../../gateway/config/policy-file/read.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { ExaminedFile } from '../../output/diagnostics.ts';
-import { adviceOn } from './advice.ts';
+import { adviceOnKeys, adviceOnPlans } from './keys.ts';
+import { adviceOnLimits } from './limits.ts';
+import { adviceOnLists } from './lists.ts';
+import { adviceOnRoutes } from './routes.ts';
+import { adviceOnTrust } from './trust.ts';
 
 /** `readNamed` reads the policy file itself; it may be standard input. */
 export function examinePolicies(
@@ -21,10 +31,29 @@ export function examinePolicies(
     const policySet = compilePolicies(valid.file, valid.ranges);
     const { cloudflare, isWritten } = valid;
     const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
-    const diagnostics = valid.place([...notesOn(valid.file), ...advice]);
+    const diagnostics = valid.place([...valid.notes, ...advice]);
     return { file, policies: policySet.policies.length, diagnostics };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     return { file, policies: undefined, diagnostics: error.diagnostics };
   }
+}
+
+export interface AdviceContext {
+  readonly policySet: PolicySet;
+  readonly cloudflare: CloudflareRanges;
+  readonly nowMs: number;
+  /** Whether the file has a value at this path; false if a default applies. */
+  readonly isWritten: (path: Path) => boolean;
+}
+
+export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDraft[] {
+  return [
+    ...adviceOnRoutes(file.entries, context.policySet),
+    ...adviceOnLimits(file),
+    ...adviceOnKeys(file),
+    ...adviceOnPlans(file),
+    ...adviceOnLists(file, context),
+    ...adviceOnTrust(file, context),
+  ];
 }

@@ -1,8 +1,12 @@
-/** Advice on API keys that no source reads, and on plans without keys or limits. */
+/** Advice on API keys that no source reads, and on plans without keys or limits, or with lower limits than others. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { everyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import {
+  everyEntry,
+  type LimitEntry,
+  type PlacedEntry,
+  type ValidFile,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
   return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
@@ -45,4 +49,40 @@ function unheldPlans(file: ValidFile): DiagnosticDraft[] {
         message: `no listed key has this plan${hint(plan, held)}`,
       })),
   );
+}
+
+export function adviceOnPlans(file: ValidFile): DiagnosticDraft[] {
+  return everyEntry(file).flatMap(plansBelow);
+}
+
+function plansBelow({ entry: { limits, plans }, at }: PlacedEntry): DiagnosticDraft[] {
+  const withoutKey = limits.filter(isOfOneClient);
+  if (withoutKey.length === 0) return [];
+  return Object.entries(plans).flatMap(([plan, all]) => {
+    const ofPlan = all.filter(isOfOneClient);
+    const low = ofPlan.find(({ rate }) => atLeast(withoutKey, rate.windowMs) > rate.limit);
+    const isNeverAbove = withoutKey.every(
+      ({ rate }) => atMost(ofPlan, rate.windowMs) <= rate.limit,
+    );
+    if (low === undefined || !isNeverAbove) return [];
+    const { limit, window } = low.rate;
+    const message = `${limit}/${window} allows less than requests without a key get, so clients of this plan gain by leaving out their key`;
+    return [{ rule: 'plan-below-none', path: [...at, 'plans', plan, all.indexOf(low)], message }];
+  });
+}
+
+/** What these limits together admit in every window of this length, again and again. */
+function atLeast(limits: readonly LimitEntry[], windowMs: number): number {
+  const each = limits.map(({ rate }) => rate.limit * Math.floor(windowMs / rate.windowMs));
+  return Math.min(...each);
+}
+
+/** The most that they admit in a window of this length. */
+function atMost(limits: readonly LimitEntry[], windowMs: number): number {
+  const each = limits.map(({ rate }) => rate.limit * Math.ceil(windowMs / rate.windowMs));
+  return Math.min(...each);
+}
+
+function isOfOneClient({ per }: LimitEntry): boolean {
+  return per === 'client' || per === 'ip' || per === 'api_key';
 }

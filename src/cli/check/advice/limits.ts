@@ -1,11 +1,14 @@
 /** Advice on limits that never deny a request, because another limit always denies it first. */
 
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { prefixesOf } from '../../../gateway/config/policy-file/identity-config.ts';
-import type { IdentitySection } from '../../../gateway/config/policy-file/identity-schema.ts';
-import { type LimitEntry, limitLists } from '../../../gateway/config/policy-file/limit-schema.ts';
-import { everyEntry, type PlacedEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { IdentitySection, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import {
+  everyEntry,
+  type LimitEntry,
+  limitLists,
+  type PlacedEntry,
+  prefixesOf,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 import { MAX_LIMIT } from '../../../gateway/core/counting/store.ts';
 
 export function adviceOnLimits(file: ValidFile): DiagnosticDraft[] {

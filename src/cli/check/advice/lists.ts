@@ -1,12 +1,14 @@
 /** Advice on entries of `exempt` and `block` that have no effect, or a wider one than they seem to have. */
 
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { AccessEntry, AccessList } from '../../../gateway/config/policy-file/access-schema.ts';
-import type { CloudflareRanges } from '../../../gateway/config/policy-file/cloudflare-ranges.ts';
-import type { IdentitySection } from '../../../gateway/config/policy-file/identity-schema.ts';
+import type { CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
+import type {
+  AccessEntry,
+  AccessList,
+  IdentitySection,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 import { isIPv6Text, isLoopback, NAMED_RANGES } from '../../../gateway/core/identity/address.ts';
-import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
-import { compileExemptions } from './exemptions.ts';
+import { type AddressSpan, compileExemptions, networkAddress, spanOf } from './address-span.ts';
 
 interface Lists {
   readonly exempt: AccessList;

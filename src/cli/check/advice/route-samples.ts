@@ -1,7 +1,8 @@
 /** Sample requests for a policy. If it matches none of them, it never matches. */
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { METHODS } from './http-methods.ts';
+import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
+
+export const { METHODS } = process.getBuiltinModule('node:http');
 
 export interface Sample {
   readonly method: string;

@@ -1,14 +1,12 @@
 /** Advice on policies that match fewer requests than their author probably thinks. */
 
 import { hint } from '../../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import type { Path } from '../../../gateway/config/yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
+import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { strictestOf } from '../../../gateway/core/matching/strictest-policy.ts';
+import { strictestOf } from '../../../gateway/core/matching/policy-set.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
-import { METHODS } from './http-methods.ts';
-import { type Sample, samplesOf } from './route-samples.ts';
+import { METHODS, type Sample, samplesOf } from './route-samples.ts';
 import { simpleSpellingsOf } from './spellings.ts';
 
 /** Testing these takes about a second. */

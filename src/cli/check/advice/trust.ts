@@ -1,14 +1,9 @@
 /** Advice on trust that reaches further than its author probably meant, and on users and addresses that clients can choose. */
 
-import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import {
-  ageOf,
-  type CloudflareRanges,
-} from '../../../gateway/config/policy-file/cloudflare-ranges.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import { prefixesOf } from '../../../gateway/config/policy-file/identity-config.ts';
-import type { IdentitySection } from '../../../gateway/config/policy-file/identity-schema.ts';
-import type { Path } from '../../../gateway/config/yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
+import { ageOf, type CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
+import type { IdentitySection, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import { prefixesOf } from '../../../gateway/config/policy-file/valid-file.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { spanOf } from './address-span.ts';
 

@@ -1,10 +1,9 @@
 /** Examines access by trying: commands without a password, and rights that gateways do not need. */
 import { ReplyError } from 'ioredis';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { storeErrorFrom } from '../../../gateway/stores/redis/errors.ts';
+import { storeErrorFrom, withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS } from './contact.ts';
 import { fine, warning } from './diagnostics.ts';
 

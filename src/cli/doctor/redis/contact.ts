@@ -1,10 +1,9 @@
 /** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
-import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
-import { createRedisClient } from '../../../gateway/stores/redis/client.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { untilReady } from '../../../gateway/stores/redis/ready.ts';
-import { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
+import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
+import { createRedisClient, untilReady } from '../../../gateway/stores/redis/client.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';
 import { missingRight } from './refusals.ts';
 
 export const REPLY_TIMEOUT_MS = 2_000;

@@ -1,6 +1,6 @@
 /** Diagnostics of a server of Redis. Each message follows the name of the server, and says what to do. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { type RedisAddress, redisPlace } from '../../../gateway/config/settings/redis-target.ts';
+import { type RedisAddress, redisPlace } from '../../../gateway/config/settings/redis-url.ts';
 import { found } from '../catalog.ts';
 
 /** `on` adds the server to these. With a fault, gateways cannot count there. */

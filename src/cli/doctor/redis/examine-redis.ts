@@ -1,9 +1,8 @@
 /** Examines whether gateways can count in a Redis, and how well. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { countGateways } from '../../../gateway/stores/redis/replicas.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { countGateways } from '../../../gateway/stores/redis/peers.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import { fault, on, warning } from './diagnostics.ts';

@@ -1,7 +1,7 @@
 /** Measures the difference between a server's clock and this machine's, and round-trip times. */
 import type { Redis } from 'ioredis';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fine, warning } from './diagnostics.ts';
 

@@ -1,6 +1,6 @@
 /** Says what an error of Redis means, and what the operator can do. */
 import { StoreError, type StoreErrorReason } from '../../../gateway/core/counting/store.ts';
-import { storeErrorFrom } from '../../../gateway/stores/redis/errors.ts';
+import { storeErrorFrom } from '../../../gateway/stores/redis/failures.ts';
 
 const BY_REASON: Readonly<Partial<Record<StoreErrorReason, string>>> = {
   timeout:

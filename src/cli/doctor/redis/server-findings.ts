@@ -1,8 +1,8 @@
 /** Findings from INFO: role, version, memory and persistence. */
 
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
-import type { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
+import type { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';
 import { fault, fine, note, warning } from './diagnostics.ts';
 import {
   isOlder,

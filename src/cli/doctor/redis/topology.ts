@@ -5,8 +5,8 @@ import {
   type RedisAddress,
   type RedisTarget,
   redisPlace,
-} from '../../../gateway/config/settings/redis-target.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+} from '../../../gateway/config/settings/redis-url.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import { fault, fine, on, warning } from './diagnostics.ts';
 import { refusalText } from './refusals.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import {
   ALGORITHMS,
   type Descriptor,
@@ -10,22 +10,24 @@ import {
   type QuotaStore,
 } from '../../../gateway/core/counting/store.ts';
 import {
+  READ_OVERRIDES_SCRIPT,
+  WRITE_OVERRIDES_SCRIPT,
+} from '../../../gateway/stores/overrides/redis-override-store.ts';
+import {
   listenTo,
   OVERRIDES_CHANNEL,
   QUERIES_CHANNEL,
   RESET_CHANNEL,
 } from '../../../gateway/stores/redis/channels.ts';
-import { createRedisClient, type RedisClient } from '../../../gateway/stores/redis/client.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { InFlight } from '../../../gateway/stores/redis/in-flight.ts';
-import { sampleKeyspace } from '../../../gateway/stores/redis/keyspace.ts';
-import { untilReady } from '../../../gateway/stores/redis/ready.ts';
 import {
-  READ_OVERRIDES_SCRIPT,
-  WRITE_OVERRIDES_SCRIPT,
-} from '../../../gateway/stores/redis/redis-override-store.ts';
-import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/replicas.ts';
-import { storeOfTarget } from '../../../gateway/stores/redis/store-of-target.ts';
+  createRedisClient,
+  type RedisClient,
+  untilReady,
+} from '../../../gateway/stores/redis/client.ts';
+import { storeOfTarget } from '../../../gateway/stores/redis/cluster-store.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/peers.ts';
+import { sampleKeyspace } from '../../../gateway/stores/redis/server-state.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fault, fine, warning } from './diagnostics.ts';
 import { refusalText } from './refusals.ts';
@@ -71,7 +73,7 @@ export class Trial {
     this.#subscribed.catch(() => {});
     const options = {
       client: this.#client,
-      inFlight: new InFlight(MAX_TAKES),
+      maxInFlight: MAX_TAKES,
       deadlineMs: REPLY_TIMEOUT_MS,
     };
     this.#store = storeOfTarget(target, options);

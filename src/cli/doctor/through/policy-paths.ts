@@ -1,9 +1,8 @@
 /** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
 
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { found } from '../catalog.ts';
 import { send, type Target } from './request.ts';

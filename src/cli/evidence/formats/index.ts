@@ -1,22 +1,14 @@
 /** The formats of access logs. Where two have the same text, the first is taken. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../gateway/config/config-error.ts';
-import { apacheCombined } from './apache-combined.ts';
-import { awsAlb } from './aws-alb.ts';
-import { caddyJson } from './caddy-json.ts';
-import { cloudflareLogpush } from './cloudflare-logpush.ts';
-import { envoyGatewayJson } from './envoy-gateway-json.ts';
-import { envoyJson } from './envoy-json.ts';
-import { envoyText } from './envoy-text.ts';
-import { gcpLoadBalancer } from './gcp-load-balancer.ts';
-import { haproxyHttplog } from './haproxy-httplog.ts';
-import { ingressNginx } from './ingress-nginx.ts';
+import { apacheCombined } from './apache.ts';
+import { caddyJson } from './caddy.ts';
+import { awsAlb, cloudflareLogpush, gcpLoadBalancer } from './clouds.ts';
+import { envoyGatewayJson, envoyJson, envoyText } from './envoy.ts';
+import { haproxyHttplog } from './haproxy.ts';
 import type { LogFormat } from './log-format.ts';
-import { nginxCombined } from './nginx-combined.ts';
-import { nginxJson } from './nginx-json.ts';
-import { nginxLogFormat } from './nginx-log-format.ts';
-import { traefikClf } from './traefik-clf.ts';
-import { traefikJson } from './traefik-json.ts';
+import { ingressNginx, nginxCombined, nginxJson, nginxLogFormat } from './nginx.ts';
+import { traefikClf, traefikJson } from './traefik.ts';
 
 export const FORMATS: readonly LogFormat[] = [
   nginxCombined,
@@ -35,7 +27,7 @@ export const FORMATS: readonly LogFormat[] = [
   gcpLoadBalancer,
 ];
 
-/** By its name, or of an NGINX log_format string. Throws a ConfigError. */
+/** Takes a name or an NGINX log_format string. Throws a ConfigError. */
 export function formatNamed(name: string): LogFormat {
   const found = FORMATS.find((format) => format.name === name);
   if (found !== undefined) return found;

@@ -1,20 +1,34 @@
-/** The port to formats of access logs: one file each. */
-import type { LogEntry } from '../log-entry.ts';
+/** The port to formats of access logs: what a line becomes. */
+
+export interface LogEntry {
+  /** When the request started, or as near as the log says, in milliseconds since the epoch. May have fractions. */
+  readonly startMs: number;
+  readonly method: string;
+  /** The request target as the client spelled it, query included. */
+  readonly target: string;
+  /** Undefined if the log does not have it, as everything below. */
+  readonly host: string | undefined;
+  /** The address that connected to the proxy, or that the proxy took for the client's. Without a port. */
+  readonly address: string | undefined;
+  /** X-Forwarded-For, as far as the proxy received it. */
+  readonly forwardedFor: string | undefined;
+  readonly status: number | undefined;
+  readonly userAgent: string | undefined;
+  /** The values of the wanted fields, in their order. */
+  readonly fields: readonly (string | undefined)[];
+}
 
 export interface LogFormat {
-  /** As `--format` takes it: `nginx-combined`. For an NGINX log_format string, the string itself. */
+  /** What `--format` takes: `nginx-combined`, or an NGINX log_format string. */
   readonly name: string;
-  /** For people: `NGINX, combined`. */
   readonly title: string;
   /** What the stamp of a line means. A format with a duration in its lines computes the start: then it is `start`. */
   readonly timeIs: 'start' | 'end';
-  /** The precision of the stamps, in milliseconds. */
   readonly precisionMs: number;
   /** Whether stamps have no time zone, so that `--tz` says it. */
   readonly lacksZone: boolean;
   /** Which address a line has, in words: `the address that connected to NGINX`. */
   readonly address: string;
-  /** Lines that match this format and no other. */
   readonly samples: readonly string[];
   /** What else a reader of the log must know: what it leaves out, and what to set. */
   readonly notes: readonly string[];
@@ -27,9 +41,7 @@ export interface LogFormat {
 }
 
 export interface ParseOptions {
-  /** An IANA time zone for stamps without one. */
   readonly zone: string;
-  /** Overrides what the format says. */
   readonly timeIs: 'start' | 'end' | undefined;
   /** Names of fields whose values the entries shall have, as the log has them: `request.headers.X-Api-Key`. */
   readonly fields: readonly string[];
@@ -41,9 +53,7 @@ export interface ParseOptions {
  */
 export type ParseLine = (line: string) => LogEntry | Misread | undefined;
 
-/** A line that is not understood. */
 export class Misread {
-  /** The first field that is not as the format has it. */
   readonly field: string;
   /** How well the line fits: fixed characters of a text, or keys of JSON, that were found. */
   readonly reach: number;

@@ -5,9 +5,17 @@ import type {
   ChangeReport,
   ClientReport,
   DifferenceReport,
-} from '../replay/replay-report.ts';
-import { type Content, type Html, html, NOTHING } from './html.ts';
-import { type Column, foldedTable, numbers, tableOf } from './table.ts';
+} from '../replay/report.ts';
+import {
+  type Column,
+  type Content,
+  foldedTable,
+  type Html,
+  html,
+  NOTHING,
+  numbers,
+  tableOf,
+} from './html.ts';
 
 /** Shown before the reader unfolds the others. */
 const SHOWN_CLIENTS = 10;
@@ -79,7 +87,6 @@ ${clientTables({
 
 interface ClientTables {
   readonly caption: string;
-  /** The column of `part`. */
   readonly last: string;
   readonly rows: readonly {
     readonly client: string;

@@ -10,7 +10,6 @@ const { resolve: pathOf } = createRequire(import.meta.url);
 export interface PageParts {
   readonly title: string;
   readonly body: Content;
-  /** What the script draws. */
   readonly data: unknown;
 }
 

@@ -1,8 +1,7 @@
 /** The sections about the log: what was read, what was not understood, and what the numbers do not tell. */
 import { count } from '../figures.ts';
-import type { ReplayReport } from '../replay/replay-report.ts';
-import { type Html, html, NOTHING } from './html.ts';
-import { numbers, tableOf } from './table.ts';
+import type { ReplayReport } from '../replay/report.ts';
+import { type Html, html, NOTHING, numbers, tableOf } from './html.ts';
 
 const LONGEST_LINE = 300;
 

@@ -1,7 +1,7 @@
 /** The clients of a limit by their peaks, in bins of whole numbers. No bin has peaks on both sides of the limit. */
+import { atRank } from '../maps.ts';
 import type { LimitChart } from '../replay/charts.ts';
 
-/** `least` and `most` belong to the bin. */
 export interface PeakBin {
   readonly least: number;
   readonly most: number;
@@ -14,10 +14,8 @@ export interface PeakSummary {
   readonly clients: number;
   readonly over: number;
   readonly median: number;
-  /** At least 99 of 100 clients have this peak or a lower one. */
   readonly p99: number;
   readonly highest: number;
-  /** Whether bins grow with the peaks. */
   readonly isLogarithmic: boolean;
 }
 
@@ -46,7 +44,7 @@ export function summaryOf({ limit, peaks }: LimitChart): PeakSummary {
     clients: counts[i] ?? 0,
     isOver: least > limit,
   }));
-  const quantile = (share: number) => quantileOf(peaks, share * clients);
+  const quantile = (share: number) => atRank(peaks, share * clients);
   return {
     ...{ bins, clients, over, highest, isLogarithmic },
     ...{ median: quantile(0.5), p99: quantile(0.99) },
@@ -66,14 +64,4 @@ function growingStarts(top: number, limit: number): number[] {
     }
   }
   return [...starts].sort((a, b) => a - b);
-}
-
-/** The lowest peak that `wanted` clients do not exceed. */
-function quantileOf(peaks: LimitChart['peaks'], wanted: number): number {
-  let seen = 0;
-  for (const [peak, clients] of peaks) {
-    seen += clients;
-    if (seen >= wanted) return peak;
-  }
-  return 0;
 }

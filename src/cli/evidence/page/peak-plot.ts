@@ -42,7 +42,6 @@ ${limitLine(limit, x(limit + 0.5))}
 interface ScaleOptions {
   readonly from: number;
   readonly to: number;
-  /** Pixels. */
   readonly start: number;
   readonly end: number;
   readonly isLogarithmic: boolean;

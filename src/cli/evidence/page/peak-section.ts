@@ -1,10 +1,9 @@
 /** The section about how high the clients of each limit got. */
 import { count, counted, percent } from '../figures.ts';
 import type { LimitChart } from '../replay/charts.ts';
-import { type Html, html, NOTHING } from './html.ts';
+import { foldedTable, type Html, html, NOTHING, numbers } from './html.ts';
 import { type PeakSummary, summaryOf } from './peak-bins.ts';
 import { binText, peakPlot } from './peak-plot.ts';
-import { foldedTable, numbers } from './table.ts';
 
 export function peakSection(charts: readonly LimitChart[]): Html {
   const seen = charts.filter(({ peaks }) => peaks.length > 0);

@@ -1,8 +1,7 @@
 /** The section with the numbers of each policy and its limits. */
 import { count, percent, timeText } from '../figures.ts';
-import type { LimitReport, PolicyReport } from '../replay/replay-report.ts';
-import { type Content, type Html, html } from './html.ts';
-import { numbers } from './table.ts';
+import type { LimitReport, PolicyReport } from '../replay/report.ts';
+import { type Content, type Html, html, numbers } from './html.ts';
 
 const COLUMNS = [
   { title: 'Policy and limits' },

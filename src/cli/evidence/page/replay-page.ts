@@ -1,7 +1,7 @@
 /** The page of a replay: the answer first, then where and when, who, and what the log cannot tell. */
 import { count, counted, percent, timeText } from '../figures.ts';
 import type { ReplayCharts } from '../replay/charts.ts';
-import type { ReplayReport } from '../replay/replay-report.ts';
+import type { ReplayReport } from '../replay/report.ts';
 import { clientSection, differenceSection } from './client-section.ts';
 import { documentOf } from './document.ts';
 import { type Html, html } from './html.ts';

@@ -1,15 +1,12 @@
 /** The section with the plots over time. The script fills the plots from the series; each has its table. */
 import { count, counted, timeText } from '../figures.ts';
 import type { PolicyChart } from '../replay/charts.ts';
-import { type Html, html, NOTHING } from './html.ts';
-import { foldedTable, numbers } from './table.ts';
+import { foldedTable, type Html, html, NOTHING, numbers } from './html.ts';
 import { type TimeRow, type TimeSeries, timeTableOf } from './time-series.ts';
 
 export interface TimeSection {
   readonly charts: readonly PolicyChart[];
-  /** Undefined without requests. */
   readonly series: TimeSeries | undefined;
-  /** The names of policies in shadow mode. */
   readonly shadow: ReadonlySet<string>;
 }
 

@@ -12,12 +12,11 @@ export interface TimeSeries {
 }
 
 /** For each point the most requests, and the most denied requests, of one of its minutes. */
-export interface PolicySeries {
+interface PolicySeries {
   readonly requests: readonly number[];
   readonly denied: readonly number[];
 }
 
-/** Undefined without requests. */
 export function timeSeriesOf(charts: readonly PolicyChart[]): TimeSeries | undefined {
   const ends = charts.flatMap(({ minutes }) => [minutes[0] ?? [], minutes.at(-1) ?? []]);
   const times = ends.flatMap(([atMs]) => atMs ?? []);
@@ -56,7 +55,6 @@ const ROW_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, DAY, 7 * DAY, 
 
 export interface TimeTable {
   readonly minutesPerRow: number;
-  /** Without rows that have no requests. */
   readonly rows: readonly TimeRow[];
 }
 

@@ -1,10 +1,9 @@
-/** Chooses the format of the logs that are read together, and says in words how. */
+/** Chooses the format of the logs that are read together by their first lines, and says in words how. */
 import { FORMATS, formatNamed } from '../formats/index.ts';
-import type { LogFormat } from '../formats/log-format.ts';
-import { bestOf, nearest, TRIED_LINES, type Trial, tried } from './detect.ts';
+import { type LogFormat, Misread, type ParseOptions } from '../formats/log-format.ts';
 import { LogError } from './log-error.ts';
+import { Unwrapper } from './unwrapper.ts';
 
-/** The first lines of one log. */
 export interface Beginning {
   readonly name: string;
   readonly lines: readonly string[];
@@ -12,7 +11,6 @@ export interface Beginning {
 
 export interface Choice {
   readonly format: LogFormat;
-  /** What was chosen, why, and what else it may be. */
   readonly detected: string;
 }
 
@@ -32,7 +30,7 @@ export function chooseFormat(wanted: string, beginnings: readonly Beginning[]): 
   const format = trial.format.adaptedTo?.(first.lines) ?? trial.format;
   return {
     format,
-    detected: wanted === AUTO ? wordsOf(trial, first) : `${format.title}, as told by --format`,
+    detected: wanted === AUTO ? wordsOf(trial, first) : `${format.title}, as given by --format`,
   };
 }
 
@@ -45,7 +43,6 @@ function detect({ name, lines }: Beginning): Trial {
   ]);
 }
 
-/** Why a log is not of this format, or undefined. */
 function problemOf(
   { name, lines }: Beginning,
   format: LogFormat,
@@ -72,8 +69,77 @@ function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginni
   const basis = `${format.title} (${format.name}): understands ${share} of ${name}`;
   const twin = FORMATS.find((each) => each !== format && each.isProof !== undefined);
   if (format.isProof === undefined || twin === undefined) return basis;
+  const same = `${basis}; ${programOf(twin)}'s combined format looks the same`;
   if (proofs > 0) {
-    return `${basis}; ${twin.title} has the same lines, but ${proofs === 1 ? 'one of these is' : `${proofs} of these are`} as only ${format.title} writes them`;
+    const which = proofs === 1 ? 'one' : proofs;
+    return `${same}, but only ${programOf(format)} writes ${which} of these lines`;
   }
-  return `${basis}; ${twin.title} has the same lines, and none tells which it is. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
+  return `${same}. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
+}
+
+/** `Apache` of `Apache httpd, combined`. */
+function programOf({ title }: LogFormat): string {
+  return /^\w+/.exec(title)?.[0] ?? title;
+}
+
+/** So many lines are tried. */
+const TRIED_LINES = 100;
+
+interface Trial {
+  readonly format: LogFormat;
+  readonly lines: number;
+  readonly entries: number;
+  readonly understood: number;
+  readonly proofs: number;
+  readonly misread:
+    | { readonly line: number; readonly field: string; readonly reach: number }
+    | undefined;
+}
+
+const WITHOUT_OPTIONS: ParseOptions = { zone: 'UTC', timeIs: undefined, fields: [] };
+
+export function firstLines(bytes: Buffer): string[] {
+  const unwrapper = new Unwrapper();
+  const lines: string[] = [];
+  for (const written of bytes.toString('latin1').split('\n')) {
+    if (lines.length === TRIED_LINES) break;
+    const line = unwrapper.unwrap(written.replace(/\r$/, ''));
+    if (line !== undefined && line.trim() !== '') lines.push(line);
+  }
+  return lines;
+}
+
+function tried(format: LogFormat, lines: readonly string[]): Trial {
+  const parse = format.compile(WITHOUT_OPTIONS);
+  let [entries, understood, proofs] = [0, 0, 0];
+  let misread: Trial['misread'];
+  lines.forEach((line, i) => {
+    const made = parse(line);
+    if (made instanceof Misread) {
+      misread ??= { line: i + 1, field: made.field, reach: made.reach };
+      return;
+    }
+    understood++;
+    if (made !== undefined) entries++;
+    if (format.isProof?.(line)) proofs++;
+  });
+  return { format, lines: lines.length, entries, understood, proofs, misread };
+}
+
+/** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
+function bestOf(trials: readonly Trial[]): Trial | undefined {
+  const [best] = trials
+    .filter(({ understood }) => understood > 0)
+    .toSorted(
+      (a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs,
+    );
+  return best;
+}
+
+/** The formats that came furthest, for a log that none fits: `nginx-combined: line 1 fails at time_local`. */
+function nearest(trials: readonly Trial[]): string[] {
+  return trials
+    .toSorted((a, b) => (b.misread?.reach ?? 0) - (a.misread?.reach ?? 0))
+    .slice(0, 3)
+    .map(({ format, misread }) => `${format.name} fails at ${misread?.field}`);
 }

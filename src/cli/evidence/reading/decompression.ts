@@ -1,4 +1,4 @@
-/** Decompresses logs. What a log is compressed with is told by its first bytes, whatever its name is. */
+/** Decompresses logs. The first bytes say how a log is compressed, whatever its name is. */
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 
@@ -22,7 +22,6 @@ export function compressionOf(head: Buffer): Compression {
   return found?.[1] ?? 'none';
 }
 
-/** Why these first bytes are not those of a log, or undefined. */
 export function whyUnreadable(head: Buffer, name: string): string | undefined {
   const other = OTHERS.find(([magic]) => startsWith(head, magic));
   if (other !== undefined) {
@@ -68,7 +67,6 @@ export async function* decompressed(
   stream.on('close', () => wake());
   const hasOutput = () => output.length > 0 || stream.readableLength > 0;
   const isIdle = () => (isTaken || stream.closed) && !hasOutput();
-  /** The output of a piece; without a piece, of the end. */
   async function* outputOf(piece?: Buffer): AsyncGenerator<Buffer> {
     isTaken = false;
     if (piece === undefined) stream.end();

@@ -1,32 +1,24 @@
 /** The entries of a log, in the order of their start. */
-import { Misread, type ParseLine } from '../formats/log-format.ts';
-import type { LogEntry } from '../log-entry.ts';
-import { DenseHorizon } from './dense-horizon.ts';
-import { type LogChunk, MAX_LINE_BYTES } from './log-chunk.ts';
-import { ReorderQueue } from './reorder-queue.ts';
-import { SourceOrder } from './source-order.ts';
+import { type LogEntry, Misread, type ParseLine } from '../formats/log-format.ts';
+import { type LogChunk, MAX_LINE_BYTES } from './line-cutter.ts';
 import { Unwrapper } from './unwrapper.ts';
+import { WaitingEntries } from './waiting-entries.ts';
 
 export interface MisreadLine {
-  /** The index of the source. */
   readonly source: number;
-  /** From 1. */
   readonly line: number;
   /** One character per byte; the beginning of a long line. */
   readonly text: string;
-  /** The first field that is not as the format has it. */
   readonly field: string;
 }
 
 export interface LineCounts {
   /** All lines that are not blank: the sum of the next three. */
   readonly read: number;
-  /** Lines that are entries. */
   readonly understood: number;
   /** Lines without an HTTP request, as far as the format knows them. */
   readonly withoutRequest: number;
   readonly misread: number;
-  /** At most ten. */
   readonly firstMisread: readonly MisreadLine[];
   /** Entries that start before an earlier line of their source. */
   readonly outOfOrder: number;
@@ -35,13 +27,10 @@ export interface LineCounts {
 }
 
 export interface EntryStreamOptions {
-  /** How many there are. */
   readonly sources: number;
-  /** How much earlier than a line before it an entry may start. */
   readonly horizonMs: number;
   /** Whether an entry is visited at all. Called for every entry that is not late, before they are in order. */
   readonly isWanted?: (entry: LogEntry) => boolean;
-  /** Is called for every misread line. */
   readonly onMisread?: (line: MisreadLine) => void;
 }
 
@@ -54,9 +43,7 @@ const CARRIAGE_RETURN = 13;
 
 interface Source {
   readonly unwrapper: Unwrapper;
-  readonly queue: ReorderQueue;
   line: number;
-  /** The latest start so far. */
   latestMs: number;
   isDone: boolean;
 }
@@ -66,10 +53,9 @@ export class EntryStream {
   readonly #parse: ParseLine;
   readonly #options: EntryStreamOptions;
   readonly #sources: readonly Source[];
-  readonly #order: SourceOrder;
   /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
   #visitedUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #horizon = new DenseHorizon();
+  readonly #waiting = new WaitingEntries();
   readonly #counts = {
     read: 0,
     understood: 0,
@@ -85,12 +71,10 @@ export class EntryStream {
     this.#options = options;
     this.#sources = Array.from({ length: options.sources }, () => ({
       unwrapper: new Unwrapper(),
-      queue: new ReorderQueue(),
       line: 0,
       latestMs: Number.NEGATIVE_INFINITY,
       isDone: false,
     }));
-    this.#order = new SourceOrder(this.#sources.map(({ queue }) => queue));
   }
 
   get counts(): LineCounts {
@@ -114,11 +98,9 @@ export class EntryStream {
       from = end + 1;
     }
     source.isDone = isLast;
-    this.#order.changed(index);
-    this.#visitUntil(this.#horizon.readyMs(this.#readyMs()), visit);
+    this.#visitUntil(this.#readyMs(), visit);
   }
 
-  /** Visits what is left. */
   finish(visit: Visit): void {
     this.#visitUntil(Number.POSITIVE_INFINITY, visit);
   }
@@ -139,19 +121,16 @@ export class EntryStream {
       this.#misread({ source: index, line: source.line, text: line, field: made.field });
     } else {
       counts.understood++;
-      this.#take(made, source, text.length);
+      this.#take({ entry: made, source: index }, source, text.length);
     }
   }
 
-  #take(entry: LogEntry, source: Source, lineLength: number): void {
+  #take(waiting: { entry: LogEntry; source: number }, source: Source, lineLength: number): void {
+    const { entry } = waiting;
     if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
     else this.#counts.outOfOrder++;
-    if (entry.startMs < this.#visitedUntilMs) {
-      this.#counts.late++;
-      return;
-    }
-    this.#horizon.add(entry.startMs, lineLength);
-    if (this.#options.isWanted?.(entry) ?? true) source.queue.add({ entry, line: source.line });
+    if (entry.startMs < this.#visitedUntilMs) this.#counts.late++;
+    else this.#waiting.add(waiting, lineLength, this.#options.isWanted?.(entry) ?? true);
   }
 
   #misread(line: MisreadLine): void {
@@ -172,16 +151,7 @@ export class EntryStream {
   }
 
   #visitUntil(readyMs: number, visit: Visit): void {
-    if (readyMs > this.#visitedUntilMs) this.#visitedUntilMs = readyMs;
-    for (;;) {
-      const index = this.#order.first();
-      if (index === undefined) return;
-      const { queue } = this.#sources[index] as Source;
-      const entry = queue.first()?.entry;
-      if (entry === undefined || entry.startMs > readyMs) return;
-      queue.shift();
-      this.#order.changed(index);
-      visit(entry);
-    }
+    const untilMs = this.#waiting.visitUntil(readyMs, visit);
+    this.#visitedUntilMs = Math.max(this.#visitedUntilMs, untilMs);
   }
 }

@@ -1,5 +1,14 @@
 /** Cuts a stream of bytes into chunks of whole lines. */
-import { MAX_LINE_BYTES } from './log-chunk.ts';
+
+export interface LogChunk {
+  readonly source: number;
+  /** The buffer holds nothing else, because it may be transferred to a thread. */
+  readonly bytes: Uint8Array;
+  readonly isLast: boolean;
+}
+
+/** Longer lines are counted as misread, and cut: they are never in memory as a whole. */
+export const MAX_LINE_BYTES = 65_536;
 
 const LINE_FEED = 10;
 
@@ -7,9 +16,7 @@ export class LineCutter {
   #parts: Buffer[] = [];
   #length = 0;
   #hasLineBreak = false;
-  /** In a line that is too long: the rest of it is dropped. */
   #isSkipping = false;
-  /** Whether bytes were dropped. */
   hasDropped = false;
 
   add(piece: Buffer): void {
@@ -21,12 +28,11 @@ export class LineCutter {
     if (!this.#hasLineBreak && this.#length > MAX_LINE_BYTES) this.#keep(this.#joined());
   }
 
-  /** Whether a chunk of this length could be taken. */
   has(bytes: number): boolean {
     return this.#hasLineBreak && this.#length >= bytes;
   }
 
-  /** Up to the first line break after so many bytes, if there is one, else up to the last. */
+  /** Takes bytes up to the first line break after so many, or else up to the last one. */
   take(bytes: number): Buffer {
     const all = this.#joined();
     const end = all.indexOf(LINE_FEED, bytes - 1) + 1 || all.lastIndexOf(LINE_FEED) + 1;
@@ -34,7 +40,6 @@ export class LineCutter {
     return copyOf(all.subarray(0, end));
   }
 
-  /** All that is left; the last line may have no line break. */
   takeRest(): Buffer {
     const rest = this.#joined();
     this.#keep(rest.subarray(0, 0));
@@ -46,7 +51,7 @@ export class LineCutter {
     return only !== undefined && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
   }
 
-  /** Of a line that is too long, keeps no more than shows that. */
+  /** Keeps just enough of an over-long line to report it. */
   #keep(rest: Buffer): void {
     this.#hasLineBreak = rest.includes(LINE_FEED);
     this.#isSkipping = !this.#hasLineBreak && rest.length > MAX_LINE_BYTES;
@@ -64,7 +69,7 @@ export class LineCutter {
   }
 }
 
-/** In memory of its own, so that it can be sent to a thread. */
+/** The copy has its own buffer, so that it can be sent to a thread. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

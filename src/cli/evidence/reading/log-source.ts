@@ -5,7 +5,7 @@ import { displayName } from '../../../gateway/config/text-file.ts';
 import { type Compression, compressionOf, decompressed, whyUnreadable } from './decompression.ts';
 import { LineCutter } from './line-cutter.ts';
 
-export const STANDARD_INPUT = '-';
+const STANDARD_INPUT = '-';
 const PIECE_BYTES = 65_536;
 const HEAD_BYTES = 8;
 
@@ -28,13 +28,9 @@ export class LogSource {
   #cutter = new LineCutter();
   /** What reads the file at present; undefined before the first chunk, and between the first and the second one. */
   #pieces: AsyncGenerator<Buffer> | undefined;
-  /** Decompressed bytes so far. */
   #decompressed = 0;
-  /** In bytes of the file, for progress. */
   bytesRead = 0;
-  /** Undefined for standard input. */
   size: number | undefined;
-  /** Why the log ends before its time. */
   cut: string | undefined;
 
   constructor(path: string, input: AsyncIterable<Uint8Array>) {
@@ -100,7 +96,6 @@ export class LogSource {
     await pieces?.return(undefined);
   }
 
-  /** Decompressed bytes from a place on. */
   async *#open(place: number): AsyncGenerator<Buffer> {
     const { compression, pieces } = await withCompression(this.#raw());
     let toSkip = place;

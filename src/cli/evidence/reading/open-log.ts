@@ -1,9 +1,8 @@
 /** Opens logs: finds their format, and gives their bytes so that they advance together in time. */
 import { formatNamed } from '../formats/index.ts';
 import { type LogFormat, Misread, type ParseLine } from '../formats/log-format.ts';
-import { chooseFormat } from './choose-format.ts';
-import { firstLines } from './detect.ts';
-import type { LogChunk } from './log-chunk.ts';
+import { chooseFormat, firstLines } from './choose-format.ts';
+import type { LogChunk } from './line-cutter.ts';
 import { LogError } from './log-error.ts';
 import { LogSource, type SourceChunk } from './log-source.ts';
 import { Unwrapper } from './unwrapper.ts';
@@ -13,10 +12,8 @@ export interface LogOptions {
   readonly paths: readonly string[];
   /** `auto`, the name of a format, or an NGINX log_format string. */
   readonly format: string;
-  /** An IANA time zone for stamps without one. */
   readonly zone: string;
   readonly timeIs: 'start' | 'end' | undefined;
-  /** Names of fields whose values the entries shall have. */
   readonly fields: readonly string[];
   /** What `-` reads, if not standard input. */
   readonly input?: AsyncIterable<Uint8Array>;
@@ -25,21 +22,18 @@ export interface LogOptions {
 export interface LogProgress {
   /** Of the files as they are, compressed or not. */
   readonly bytesRead: number;
-  /** Undefined with standard input. */
   readonly bytesTotal: number | undefined;
 }
 
 export interface OpenLog {
   /** In a thread, `formatNamed(format.name)` gives it again. */
   readonly format: LogFormat;
-  /** How the format was found, in words. */
   readonly detected: string;
   /** Names for people; a source is an index here. */
   readonly sources: readonly string[];
   /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
   chunks(): AsyncGenerator<LogChunk>;
   readonly progress: LogProgress;
-  /** One text for each log that ended before its time, as far as it was read. */
   readonly truncated: readonly string[];
 }
 
@@ -113,7 +107,6 @@ async function* inTime(
   firsts: readonly SourceChunk[],
   parse: ParseLine,
 ): AsyncGenerator<LogChunk> {
-  /** The start of the last entry of each source that has more. */
   const lastMs = new Map<number, number>();
   try {
     for (const [source, chunk] of firsts.entries()) {
@@ -149,7 +142,6 @@ function earliest(lastMs: ReadonlyMap<number, number>): number | undefined {
   return found;
 }
 
-/** The start of the last entry of a chunk. */
 function lastStart(bytes: Buffer, parse: ParseLine): number | undefined {
   let end = bytes.length;
   while (end > 0) {

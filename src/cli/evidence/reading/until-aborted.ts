@@ -1,7 +1,6 @@
 /** Gives the chunks of a log until a signal ends the reading, also while it waits for standard input. */
-import type { LogChunk } from './log-chunk.ts';
+import type { LogChunk } from './line-cutter.ts';
 
-/** The note of a report on a part of a log. */
 export const INTERRUPTED = 'The reading was interrupted: the figures are of the lines read so far.';
 
 export async function* untilAborted(

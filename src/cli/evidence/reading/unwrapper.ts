@@ -11,7 +11,6 @@ const SYSLOG =
 const MAX_PARTS_LENGTH = 65_536;
 
 export class Unwrapper {
-  /** The beginning of a line that comes in parts. */
   #parts = '';
 
   /** The line of the program, or undefined if this is only a part of it. */

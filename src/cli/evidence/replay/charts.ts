@@ -1,50 +1,35 @@
 /** What the page of a replay draws, besides the report. Plain data. */
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { MINUTE_MS } from './counts.ts';
-import type { ReplayResult } from './result.ts';
+import { ascending } from '../maps.ts';
+import { MINUTE_MS, type ReplayResult } from './result.ts';
 
-export interface ReplayCharts {
-  readonly policies: readonly PolicyChart[];
-  readonly limits: readonly LimitChart[];
-}
-
-export interface PolicyChart {
-  readonly name: string;
-  /** In the order of time; minutes without requests are absent. */
-  readonly minutes: readonly MinutePoint[];
-}
-
+export type ReplayCharts = ReturnType<typeof chartsOf>;
+export type PolicyChart = ReplayCharts['policies'][number];
+/** How high the clients of a limit got: the most units that each sent within one window. */
+export type LimitChart = ReplayCharts['limits'][number];
 /** `atMs`: the start of the minute, milliseconds since the epoch. */
-export type MinutePoint = readonly [atMs: number, requests: number, denied: number];
+export type MinutePoint = [atMs: number, requests: number, denied: number];
 
-/** How high the clients of a limit got: the most units that each asked for within one window. */
-export interface LimitChart {
-  readonly label: string;
-  /** In words: `5 requests per 5 minutes`. */
-  readonly allows: string;
-  /** Units that can be taken at once. */
-  readonly limit: number;
-  /** Lowest peak first. */
-  readonly peaks: readonly (readonly [peak: number, clients: number])[];
-}
-
-export function chartsOf({ policies, peaks }: ReplayResult, set: PolicySet): ReplayCharts {
-  const limits = set.policies.flatMap(everyLimit);
+export function chartsOf({ policies, peaks }: ReplayResult, set: PolicySet) {
   return {
     policies: set.policies.flatMap(({ name }) => {
       const counts = policies.get(name);
       if (counts === undefined) return [];
-      const minutes = [...counts.minutes]
-        .map(([minute, [requests, denied]]) => [minute * MINUTE_MS, requests, denied] as const)
-        .sort(([a], [b]) => a - b);
-      return [{ name, minutes }];
+      const minutes = [...counts.minutes].sort(([a], [b]) => a - b);
+      return [
+        {
+          name,
+          minutes: minutes.map(
+            ([minute, denials]): MinutePoint => [minute * MINUTE_MS, ...denials],
+          ),
+        },
+      ];
     }),
-    limits: limits.flatMap(({ label, description, quota }) => {
+    limits: set.policies.flatMap(everyLimit).flatMap(({ label, description, quota }) => {
       const found = peaks.get(label);
       if (found === undefined) return [];
-      const sorted = [...found].sort(([a], [b]) => a - b);
-      return [{ label, allows: description, limit: quota.burst, peaks: sorted }];
+      return [{ label, allows: description, limit: quota.burst, peaks: ascending(found) }];
     }),
   };
 }

@@ -15,23 +15,12 @@ import {
 } from '../../../gateway/core/identity/client-address.ts';
 import type { Naming } from '../../../gateway/core/matching/policy-set.ts';
 
-/** Finds the address in its canonical spelling; the proxy's if the file trusts no proxy. */
-export function compileClientAddress({ sources, trustedProxies, forwardedHeader }: Naming) {
-  const forwarding = { header: forwardedHeader, trusts: rememberMembers(trustedProxies) };
-  const claimed = compileAddressHeaders(sources.filter((source) => typeof source === 'object'));
-  return (request: CheckRequest): string => {
-    const { addresses } = request;
-    const proxy = canonicalAddress(addresses.proxy) ?? addresses.proxy;
-    if (!forwarding.trusts(proxy)) return proxy;
-    const forwarded = forwardedAddress(addresses, forwarding);
-    return claimed(request, forwarded).address ?? forwarded ?? proxy;
-  };
-}
-
 /** Comes before the id of a listed key, as a name of a client. */
 export const KEY_NAME = 'key ';
 
-export interface ClientNetwork {
+export interface LogClient {
+  /** The canonical spelling; the proxy's address if the file trusts no proxy. */
+  readonly address: string;
   /** What counts as one client: `203.0.113.9`, `2001:db8::/64`. */
   readonly name: string;
   /** The thread that decides its requests. Addresses that share a counter have the same one. */
@@ -41,24 +30,31 @@ export interface ClientNetwork {
 const WHOLE_ADDRESS = 128;
 const REMEMBERED = 100_000;
 
-/** Takes an address in its canonical spelling. */
-export function compileClientNetwork({ ipv6Prefixes }: Naming, threads: number) {
+export function compileLogClient(naming: Naming, threads: number) {
+  const { sources, trustedProxies, forwardedHeader, ipv6Prefixes } = naming;
+  const forwarding = { header: forwardedHeader, trusts: rememberMembers(trustedProxies) };
+  const claimed = compileAddressHeaders(sources.filter((source) => typeof source === 'object'));
   const narrowest = ipv6Prefixes[0] ?? WHOLE_ADDRESS;
   const widest = ipv6Prefixes.at(-1) ?? WHOLE_ADDRESS;
   /** Parsing an IPv6 address costs as much as a decision. */
-  const known = new LRUCache<string, ClientNetwork>({ max: REMEMBERED });
-  const networkOf = (address: string): ClientNetwork => {
+  const known = new LRUCache<string, LogClient>({ max: REMEMBERED });
+  const addressOf = (request: CheckRequest): string => {
+    const { addresses } = request;
+    const proxy = canonicalAddress(addresses.proxy) ?? addresses.proxy;
+    if (!forwarding.trusts(proxy)) return proxy;
+    const forwarded = forwardedAddress(addresses, forwarding);
+    return claimed(request, forwarded).address ?? forwarded ?? proxy;
+  };
+  const clientAt = (address: string): LogClient => {
     const counted = countedAddress(address);
     const thread = threads === 1 ? 0 : fnv1a32(addressNetwork(counted, widest)) % threads;
-    return { name: addressNetwork(counted, narrowest), thread };
+    return { address, name: addressNetwork(counted, narrowest), thread };
   };
-  return (address: string): ClientNetwork => {
-    if (!isIPv6Text(address)) return networkOf(address);
-    let found = known.get(address);
-    if (found === undefined) {
-      found = networkOf(address);
-      known.set(address, found);
-    }
-    return found;
+  return (request: CheckRequest): LogClient => {
+    const address = addressOf(request);
+    if (!isIPv6Text(address)) return clientAt(address);
+    const client = known.get(address) ?? clientAt(address);
+    known.set(address, client);
+    return client;
   };
 }

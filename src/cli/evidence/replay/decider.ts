@@ -10,21 +10,20 @@ import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { Descriptor, TakeResult } from '../../../gateway/core/counting/store.ts';
 import type { ClientIdentity } from '../../../gateway/core/identity/identity.ts';
+import type { SaltSource } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Limit, Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
-import type { Decided } from './tally.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
 
 export interface DeciderOptions extends DeciderEvents {
   readonly policies: PolicySet;
-  /** Policies that the log cannot evaluate are off. */
+  /** Deciders of the same policies need the same salts: these forget all addresses when the salts change. */
+  readonly salts: SaltSource;
   readonly modes: PolicyModes;
-  /** Limits that the log cannot evaluate are not counted. */
   readonly isEvaluated: (limit: Limit) => boolean;
 }
 
@@ -35,6 +34,13 @@ export interface DeciderEvents {
 
 export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
 
+export interface Decided {
+  readonly decision: Decision;
+  readonly partition: string;
+  readonly applied: readonly Policy[];
+  readonly counted: readonly LimitDescriptor[];
+}
+
 export class Decider {
   readonly #check: Check;
   readonly #policies: PolicySet;
@@ -44,7 +50,7 @@ export class Decider {
   readonly #counted: LimitDescriptor[] = [];
 
   constructor(options: DeciderOptions) {
-    const { policies, modes } = options;
+    const { policies, modes, salts } = options;
     const store = new MemoryStore({ now: () => this.#nowMs, maxKeys: MAX_KEYS });
     const take = takingOnly(options, (descriptors) => {
       this.#counted.push(...descriptors);
@@ -64,19 +70,19 @@ export class Decider {
     this.#check = createCheck({
       store: { take },
       local: store,
-      salts: new SaltBooks(),
+      salts,
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
       observer: { ...UNOBSERVED, wouldDeny: options.onWouldDeny },
     });
   }
 
-  /** Milliseconds since the epoch; they must not go back. The answer is valid until the next request. */
+  /** Milliseconds since the epoch; they must not go back. The result is valid until the next request. */
   decide(request: CheckRequest, nowMs: number): Decided {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;
-    // A store in this process answers without a promise.
+    // A store in this process returns no promise.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
     const partition = this.#client?.partition ?? '';
     return { decision, partition, applied: this.#applied, counted: this.#counted };

@@ -1,13 +1,11 @@
-/** Finds what a log cannot tell. A limit that needs it is not evaluated, which is not the same as "0 denied". */
+/** Finds what a log does not have. A limit that needs it is not evaluated, which is not the same as "0 denied". */
 import type { PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Limit, Partition, Policy } from '../../../gateway/core/policy.ts';
 import type { MappedField } from '../log-request.ts';
 
-/** Which identities of clients the log has, besides addresses: those that `--map` names. */
 export interface KnownIdentities {
   readonly apiKey: boolean;
   readonly user: boolean;
-  /** In lower case. */
   readonly headers: ReadonlySet<string>;
 }
 
@@ -24,9 +22,7 @@ export interface Evaluability {
   isEvaluated(limit: Limit): boolean;
   /** Turns off policies without a limit that can be evaluated. */
   readonly modes: PolicyModes;
-  /** Why a policy as a whole is not evaluated, by its name. */
   readonly policies: ReadonlyMap<string, string>;
-  /** Why a limit is not evaluated, by its label. */
   readonly limits: ReadonlyMap<string, string>;
 }
 

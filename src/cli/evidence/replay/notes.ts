@@ -1,4 +1,4 @@
-/** What a reader of a replay must know: where the log tells less than a gateway sees. */
+/** What a reader of a replay must know: where the log has less than a gateway sees. */
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { MappedField } from '../log-request.ts';
 import { knownIdentities } from './evaluable.ts';

@@ -1,11 +1,11 @@
-/** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
+import { fixedWindowAt } from '../../../gateway/core/counting/calendar.ts';
 import { type LimitDescriptor, partitionOf } from '../../../gateway/core/counting/descriptor.ts';
-import { fixedWindowAt } from '../../../gateway/core/counting/fixed-window.ts';
 import { isOfMany } from '../../../gateway/core/identity/partition.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
+import { countValue, getOrAdd, type Histogram } from '../maps.ts';
 
 interface Recent {
-  /** When units were asked for, oldest first; from `from` on they count. */
+  /** When units were requested, oldest first; from `from` on they count. */
   readonly timesMs: number[];
   from: number;
   peak: number;
@@ -34,33 +34,23 @@ export class Peaks {
     }
   }
 
-  /** By label: the number of clients with each peak. */
-  histograms(): Map<string, Map<number, number>> {
-    const all = new Map<string, Map<number, number>>();
+  histograms(): Map<string, Histogram> {
+    const all = new Map<string, Histogram>();
     for (const [label, clients] of this.#byLimit) {
-      const counts = new Map<number, number>();
-      for (const { peak } of clients.values()) counts.set(peak, (counts.get(peak) ?? 0) + 1);
+      const counts: Histogram = new Map();
+      for (const { peak } of clients.values()) countValue(counts, peak);
       all.set(label, counts);
     }
     return all;
   }
 
   #recentOf(label: string, counted: string | object): Recent {
-    let clients = this.#byLimit.get(label);
-    if (clients === undefined) {
-      clients = new Map();
-      this.#byLimit.set(label, clients);
-    }
-    let recent = clients.get(counted);
-    if (recent === undefined) {
-      recent = { timesMs: [], from: 0, peak: 0 };
-      clients.set(counted, recent);
-    }
-    return recent;
+    const clients = getOrAdd(this.#byLimit, label, () => new Map<string | object, Recent>());
+    return getOrAdd(clients, counted, () => ({ timesMs: [], from: 0, peak: 0 }));
   }
 }
 
-/** Whether what was asked for at a moment still counts. Windows slide, or are fixed. */
+/** Whether units of a moment still count. Windows slide, or are fixed. */
 function counts({ quota }: Limit, atMs: number, nowMs: number): boolean {
   if (quota.algorithm !== 'fixed-window') return atMs > nowMs - quota.windowMs;
   return atMs >= fixedWindowAt(quota, nowMs).startMs;

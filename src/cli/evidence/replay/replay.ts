@@ -2,42 +2,32 @@
  * Replays the entries of a log: decides each request by the new policy file and, for comparison, by the old one. With
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
-
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import type { LogEntry } from '../log-entry.ts';
+import { SaltBooks } from '../../../gateway/stores/salts/salt-sources.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 import {
   createLogRequests,
   type LogRequest,
   type LogRequests,
   type MappedField,
 } from '../log-request.ts';
-import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
-import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
+import { compileLogClient, KEY_NAME } from './client-address.ts';
+import { ClientBook, type ClientEntry } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
-import { Difference } from './difference.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { Peaks } from './peaks.ts';
-import {
-  byDenied,
-  byNewlyAllowed,
-  byNewlyDenied,
-  type LogFacts,
-  type ReplayResult,
-} from './result.ts';
+import type { LogFacts, ReplayResult } from './result.ts';
 import { SameSecond } from './same-second.ts';
 import { Tally } from './tally.ts';
 
 export interface ReplayOptions {
   readonly policies: PolicySet;
-  /** The policies to compare with. */
   readonly against: PolicySet | undefined;
   readonly mapping: readonly MappedField[];
-  /** The precision of the log's stamps, in milliseconds. */
   readonly precisionMs: number;
-  /** Whether the peaks of clients are wanted. */
   readonly measuresPeaks: boolean;
   /** This thread, from 0, and their number. */
   readonly thread: number;
@@ -50,16 +40,13 @@ const SHORT_WINDOW_MS = 10_000;
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #requestOf: LogRequests;
-  readonly #addressOf: ReturnType<typeof compileClientAddress>;
-  readonly #networkOf: ReturnType<typeof compileClientNetwork>;
+  readonly #clientOf: ReturnType<typeof compileLogClient>;
   readonly #now: Decider;
   readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
   /** Decides as if all requests of one second came at once. */
   readonly #atOnce: Decider | undefined;
   readonly #sameSecond: SameSecond | undefined;
-  readonly #sightings = new Sightings();
-  readonly #tally = new Tally(this.#sightings);
-  readonly #difference = new Difference(this.#sightings);
+  readonly #tally = new Tally();
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
   readonly #hasShadow: boolean;
@@ -76,15 +63,15 @@ export class Replay {
 
   constructor(options: ReplayOptions) {
     const { policies, against, mapping, precisionMs, threads } = options;
-    const { naming } = policies;
     this.#options = options;
     this.#hasShadow = policies.policies.some(({ mode }) => mode === 'shadow');
     if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
-    this.#addressOf = compileClientAddress(naming);
-    this.#networkOf = compileClientNetwork(naming, threads);
+    this.#clientOf = compileLogClient(policies.naming, threads);
+    const salts = new SaltBooks();
     const decider = (set: PolicySet, events: DeciderEvents) =>
       new Decider({
+        salts,
         ...events,
         ...evaluabilityOf(set.policies, knownIdentities(mapping)),
         policies: set,
@@ -113,7 +100,6 @@ export class Replay {
     return this.#sameSecond !== undefined || (request !== undefined && this.#isMine(request));
   }
 
-  /** Entries come in the order of their starts. */
   add(entry: LogEntry): void {
     if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
     else this.#sameSecond.add(entry);
@@ -128,9 +114,11 @@ export class Replay {
   async finish(): Promise<ReplayResult> {
     this.#sameSecond?.flush();
     await this.settle();
-    const { policies, limits, reasons } = this.#tally;
-    const { newlyDenied, newlyAllowed } = this.#difference;
+    const { policies, limits, reasons, denied, newlyDenied, newlyAllowed } = this.#tally;
     const clients = this.#clients;
+    const [deniedClients, mostDenied] = clients.countAndTop('denied');
+    const [newlyDeniedClients, mostNewlyDenied] = clients.countAndTop('newlyDenied');
+    const [newlyAllowedClients, mostNewlyAllowed] = clients.countAndTop('newlyAllowed');
     return {
       ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
       isUncertain: this.#atOnce !== undefined,
@@ -139,13 +127,11 @@ export class Replay {
       peaks: this.#peaks?.histograms() ?? new Map(),
       clients: {
         all: clients.size,
-        deniedRequests: this.#tally.denied,
-        denied: clients.count(({ denied }) => denied > 0),
-        newlyDenied: clients.count((each) => each.newlyDenied > 0),
-        newlyAllowed: clients.count((each) => each.newlyAllowed > 0),
-        mostDenied: clients.top(byDenied),
-        mostNewlyDenied: clients.top(byNewlyDenied),
-        mostNewlyAllowed: clients.top(byNewlyAllowed),
+        deniedRequests: denied,
+        denied: deniedClients,
+        newlyDenied: newlyDeniedClients,
+        newlyAllowed: newlyAllowedClients,
+        ...{ mostDenied, mostNewlyDenied, mostNewlyAllowed },
       },
     };
   }
@@ -153,8 +139,7 @@ export class Replay {
   #decide(entry: LogEntry, atMs: number): void {
     const request = this.#requestOf(entry);
     if (request === undefined) return;
-    const address = this.#addressOf(request);
-    const { name, thread } = this.#networkOf(address);
+    const { name, thread, address } = this.#clientOf(request);
     if (thread !== this.#options.thread) return;
     const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
     // The address of the entry is a part of its line, which must not stay in memory as long as the address.
@@ -174,12 +159,12 @@ export class Replay {
     // The old file may trust other proxies and read other headers.
     const old = this.#before.requestOf(entry);
     const before = old && this.#before.decider.decide(old, atMs).decision;
-    if (before !== undefined) this.#difference.add(decided.decision, before, client);
+    if (before !== undefined) this.#tally.compare(decided.decision, before, client);
   }
 
   #isMine(request: LogRequest): boolean {
     const { thread, threads } = this.#options;
-    return threads === 1 || this.#networkOf(this.#addressOf(request)).thread === thread;
+    return threads === 1 || this.#clientOf(request).thread === thread;
   }
 
   #wouldDeny(decision: Decision): void {

@@ -1,4 +1,4 @@
-/** The answer of `headgate replay` for people. */
+/** The report of a replay for people. */
 import { count, percent, timeText } from '../figures.ts';
 import type {
   ChangedClientReport,
@@ -6,13 +6,12 @@ import type {
   DifferenceReport,
   PolicyReport,
   ReplayReport,
-} from './replay-report.ts';
+} from './report.ts';
 
 /** A part of the text: lines, or a table whose first row has the names of its columns. */
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
 
-/** Clients that are listed; the JSON has more. */
 const LISTED_CLIENTS = 10;
 const LONGEST_LINE = 160;
 

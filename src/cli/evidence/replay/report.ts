@@ -1,42 +1,38 @@
-/** Turns the result of a replay into its report, with what the log cannot tell. */
+/** The report of a replay, as JSON has it. Times are ISO 8601 in UTC. Null stands for what the log cannot tell. */
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import type { Policy } from '../../../gateway/core/policy.ts';
 import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
-import { type Counts, newCounts } from './counts.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { notesOn } from './notes.ts';
-import type {
-  ChangeReport,
-  ClientReport,
-  CountsReport,
-  DifferenceReport,
-  PolicyReport,
-  ReplayReport,
-} from './replay-report.ts';
-import { byNewlyAllowed, byNewlyDenied, type Change, type ReplayResult } from './result.ts';
+import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
 export interface ReportOptions {
   readonly policies: PolicySet;
-  /** The names of policies that match by host. */
   readonly hostPolicies: ReadonlySet<string>;
   readonly mapping: readonly MappedField[];
   readonly log: { readonly sources: readonly string[]; readonly format: string };
   readonly lines: LineCounts;
   readonly hasDifference: boolean;
-  /** Whether clients appear by their addresses. */
   readonly showsAddresses: boolean;
-  /** What the reading of the log noticed. */
   readonly notes: readonly string[];
 }
 
-export function reportOn(result: ReplayResult, options: ReportOptions): ReplayReport {
+export type ReplayReport = ReturnType<typeof reportOn>;
+export type PolicyReport = ReplayReport['policies'][number];
+export type LimitReport = PolicyReport['limits'][number];
+export type ClientReport = ReturnType<typeof clientReport>;
+export type DifferenceReport = ReturnType<typeof differenceReport>;
+export type ChangeReport = DifferenceReport['newly_denied'][number];
+export type ChangedClientReport = DifferenceReport['clients_newly_denied'][number];
+
+export function reportOn(result: ReplayResult, options: ReportOptions) {
   const { lines, log, hasDifference, policies } = options;
   const { clients, facts, reasons } = result;
   const nameOf = options.showsAddresses ? (name: string) => name : numberedClients(result);
-  const decided = sum(reasons.values());
   return {
     log: { ...log, from: timeOf(facts.fromMs), to: timeOf(facts.toMs) },
     lines: {
@@ -52,7 +48,7 @@ export function reportOn(result: ReplayResult, options: ReportOptions): ReplayRe
       out_of_order: lines.outOfOrder,
     },
     requests: {
-      decided,
+      decided: sum(reasons.values()),
       denied: clients.deniedRequests,
       clients: clients.all,
       denied_clients: clients.denied,
@@ -67,20 +63,21 @@ export function reportOn(result: ReplayResult, options: ReportOptions): ReplayRe
   };
 }
 
-function policyReports(result: ReplayResult, options: ReportOptions): PolicyReport[] {
+function policyReports(result: ReplayResult, options: ReportOptions) {
   const { policies, hostPolicies, mapping } = options;
   const missing = evaluabilityOf(policies.policies, knownIdentities(mapping));
   const missingHost = (name: string) =>
     result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
-  return policies.policies.map((policy) => {
+  return policies.policies.map((policy: Policy) => {
     const { name, mode } = policy;
-    const atOnce = result.deniedAtOnce.get(name);
     const reason = missing.policies.get(name) ?? missingHost(name);
     return {
       name,
       mode,
       ...countsReport(result.policies.get(name), reason),
-      ...(result.isUncertain && { denied_requests_at_once: atOnce ?? 0 }),
+      ...(result.isUncertain && {
+        denied_requests_at_once: result.deniedAtOnce.get(name) ?? 0,
+      }),
       limits: everyLimit(policy).map(({ label, description }) => ({
         label,
         allows: description,
@@ -92,10 +89,7 @@ function policyReports(result: ReplayResult, options: ReportOptions): PolicyRepo
 
 const NO_HOST = 'the log does not say which host was asked for, and the policy matches by host';
 
-function countsReport(
-  counts: Counts = newCounts(),
-  notEvaluated: string | undefined,
-): CountsReport {
+function countsReport(counts: Counts = newCounts(), notEvaluated: string | undefined) {
   const isKnown = notEvaluated === undefined;
   return {
     requests: counts.requests,
@@ -105,37 +99,29 @@ function countsReport(
     first_denial: timeOf(counts.firstDenialMs),
     last_denial: timeOf(counts.lastDenialMs),
     busiest_minute: busiestMinute(counts),
-    ...(isKnown ? {} : { not_evaluated: notEvaluated }),
+    ...(!isKnown && { not_evaluated: notEvaluated }),
   };
 }
 
 /** The first of equals in time. */
-function busiestMinute({ minutes }: Counts): CountsReport['busiest_minute'] {
-  let busiest: readonly [minute: number, requests: number, denied: number] | undefined;
-  for (const [minute, [requests, denied]] of minutes) {
-    const [first = 0, most = 0] = busiest ?? [];
-    if (requests > most || (requests === most && minute < first))
-      busiest = [minute, requests, denied];
-  }
+function busiestMinute({ minutes }: Counts) {
+  const [busiest] = [...minutes].sort(([a, [first]], [b, [second]]) => second - first || a - b);
   if (busiest === undefined) return null;
-  const [minute, requests, denied] = busiest;
-  return { at: new Date(minute * 60_000).toISOString(), requests, denied_requests: denied };
+  const [minute, [requests, denied]] = busiest;
+  return { at: new Date(minute * MINUTE_MS).toISOString(), requests, denied_requests: denied };
 }
 
-function clientReport(row: ClientRow, nameOf: (name: string) => string): ClientReport {
+function clientReport(row: ClientRow, nameOf: (name: string) => string) {
   return { client: nameOf(row.name), requests: row.requests, denied_requests: row.denied };
 }
 
-function differenceReport(
-  result: ReplayResult,
-  nameOf: (name: string) => string,
-): DifferenceReport {
+function differenceReport(result: ReplayResult, nameOf: (name: string) => string) {
   const { clients, newlyDenied, newlyAllowed } = result;
-  const changed = (rows: readonly ClientRow[], of: (row: ClientRow) => number) =>
+  const changed = (rows: readonly ClientRow[], denials: 'newlyDenied' | 'newlyAllowed') =>
     rows.map((row) => ({
       client: nameOf(row.name),
       requests: row.requests,
-      changed_requests: of(row),
+      changed_requests: row[denials],
     }));
   return {
     newly_denied_requests: requestsOf(newlyDenied),
@@ -144,12 +130,12 @@ function differenceReport(
     newly_allowed_clients: clients.newlyAllowed,
     newly_denied: changeReports(newlyDenied),
     newly_allowed: changeReports(newlyAllowed),
-    clients_newly_denied: changed(clients.mostNewlyDenied, byNewlyDenied),
-    clients_newly_allowed: changed(clients.mostNewlyAllowed, byNewlyAllowed),
+    clients_newly_denied: changed(clients.mostNewlyDenied, 'newlyDenied'),
+    clients_newly_allowed: changed(clients.mostNewlyAllowed, 'newlyAllowed'),
   };
 }
 
-function changeReports(changes: ReadonlyMap<string, Change>): ChangeReport[] {
+function changeReports(changes: ReadonlyMap<string, Change>) {
   return [...changes]
     .map(([policy, change]) => ({ policy, ...change }))
     .sort((a, b) => b.requests - a.requests || (a.policy < b.policy ? -1 : 1));
@@ -161,24 +147,16 @@ function requestsOf(changes: ReadonlyMap<string, Change>): number {
 
 /** `client 1`, `client 2`: in the order of the lists, so that the same log gives the same names. Keys keep their ids. */
 function numberedClients({ clients }: ReplayResult): (name: string) => string {
-  const numbers = new Map<string, string>();
-  for (const { name } of [
-    ...clients.mostDenied,
-    ...clients.mostNewlyDenied,
-    ...clients.mostNewlyAllowed,
-  ]) {
-    if (!numbers.has(name)) numbers.set(name, `client ${numbers.size + 1}`);
-  }
+  const { mostDenied, mostNewlyDenied, mostNewlyAllowed } = clients;
+  const listed = [...mostDenied, ...mostNewlyDenied, ...mostNewlyAllowed].map(({ name }) => name);
+  const numbers = new Map([...new Set(listed)].map((name, i) => [name, `client ${i + 1}`]));
   return (name) => (name.startsWith(KEY_NAME) ? name : (numbers.get(name) ?? name));
 }
 
 function sum(numbers: Iterable<number>): number {
-  let total = 0;
-  for (const each of numbers) total += each;
-  return total;
+  return [...numbers].reduce((total, each) => total + each, 0);
 }
 
-/** Null for an infinite time: nothing happened. */
 function timeOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
 }

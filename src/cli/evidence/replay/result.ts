@@ -1,11 +1,29 @@
-/** The result of a replay. The results of several threads are added up: each has clients of its own. */
+/** The result of a replay. The results of several threads are added up, because each has its own clients. */
+import { getOrAdd, type Histogram, mergeInto } from '../maps.ts';
 import { type ClientRow, topRows } from './client-book.ts';
-import { addByName, type Counts } from './counts.ts';
+
+export type MinuteCounts = [requests: number, denied: number];
+
+/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
+export interface Counts {
+  requests: number;
+  clients: number;
+  denied: number;
+  deniedClients: number;
+  /** Milliseconds since the epoch; infinite if nothing was denied. */
+  firstDenialMs: number;
+  lastDenialMs: number;
+  readonly minutes: Map<number, MinuteCounts>;
+}
+
+export interface Change {
+  requests: number;
+  clients: number;
+}
 
 export interface ReplayResult {
   readonly policies: Map<string, Counts>;
   readonly limits: Map<string, Counts>;
-  /** Requests by `Decision.reason`. */
   readonly reasons: Map<string, number>;
   /** Whether the stamps leave open when in a second a request came, and a window is so short that it matters. */
   readonly isUncertain: boolean;
@@ -17,15 +35,10 @@ export interface ReplayResult {
   readonly clients: ClientTotals;
   readonly facts: LogFacts;
   /** By limit: the number of clients with each peak. Empty if peaks are not wanted. */
-  readonly peaks: Map<string, Map<number, number>>;
+  readonly peaks: Map<string, Histogram>;
 }
 
-export interface Change {
-  requests: number;
-  clients: number;
-}
-
-export interface ClientTotals {
+interface ClientTotals {
   readonly all: number;
   readonly deniedRequests: number;
   readonly denied: number;
@@ -48,36 +61,56 @@ export interface LogFacts {
   toMs: number;
 }
 
-/** There is at least one. */
-export function addResults([first, ...others]: readonly ReplayResult[]): ReplayResult {
-  if (first === undefined) throw new RangeError('a replay has at least one result');
-  return others.reduce(addResult, first);
+export const MINUTE_MS = 60_000;
+
+export function newCounts(): Counts {
+  return {
+    ...{ requests: 0, clients: 0, denied: 0, deniedClients: 0 },
+    firstDenialMs: Number.POSITIVE_INFINITY,
+    lastDenialMs: Number.NEGATIVE_INFINITY,
+    minutes: new Map(),
+  };
+}
+
+export function minuteOf({ minutes }: Counts, atMs: number): MinuteCounts {
+  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), noRequests);
+}
+
+const noRequests = (): MinuteCounts => [0, 0];
+
+export function addResults(results: readonly ReplayResult[]): ReplayResult {
+  return results.reduce(addResult);
 }
 
 function addResult(to: ReplayResult, from: ReplayResult): ReplayResult {
-  addByName(to.policies, from.policies);
-  addByName(to.limits, from.limits);
-  addNumbers(to.reasons, from.reasons);
-  addNumbers(to.deniedAtOnce, from.deniedAtOnce);
-  addChanges(to.newlyDenied, from.newlyDenied);
-  addChanges(to.newlyAllowed, from.newlyAllowed);
-  for (const [label, counts] of from.peaks) {
-    const sum = to.peaks.get(label);
-    if (sum === undefined) to.peaks.set(label, counts);
-    else addNumbers(sum, counts);
-  }
+  mergeInto(to.policies, from.policies, addCounts);
+  mergeInto(to.limits, from.limits, addCounts);
+  mergeInto(to.reasons, from.reasons, sum);
+  mergeInto(to.deniedAtOnce, from.deniedAtOnce, sum);
+  mergeInto(to.newlyDenied, from.newlyDenied, addChanges);
+  mergeInto(to.newlyAllowed, from.newlyAllowed, addChanges);
+  mergeInto(to.peaks, from.peaks, (a, b) => mergeInto(a, b, sum));
   return { ...to, clients: addClients(to.clients, from.clients) };
 }
 
-function addNumbers<K>(to: Map<K, number>, from: ReadonlyMap<K, number>): void {
-  for (const [name, count] of from) to.set(name, (to.get(name) ?? 0) + count);
+const sum = (a: number, b: number) => a + b;
+
+function addCounts(a: Counts, b: Counts): Counts {
+  return {
+    ...addChanges(a, b),
+    denied: a.denied + b.denied,
+    deniedClients: a.deniedClients + b.deniedClients,
+    firstDenialMs: Math.min(a.firstDenialMs, b.firstDenialMs),
+    lastDenialMs: Math.max(a.lastDenialMs, b.lastDenialMs),
+    minutes: mergeInto(a.minutes, b.minutes, ([r, d], [requests, denied]) => [
+      r + requests,
+      d + denied,
+    ]),
+  };
 }
 
-function addChanges(to: Map<string, Change>, from: ReadonlyMap<string, Change>): void {
-  for (const [name, { requests, clients }] of from) {
-    const before = to.get(name) ?? { requests: 0, clients: 0 };
-    to.set(name, { requests: before.requests + requests, clients: before.clients + clients });
-  }
+function addChanges(a: Change, b: Change): Change {
+  return { requests: a.requests + b.requests, clients: a.clients + b.clients };
 }
 
 function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
@@ -87,12 +120,8 @@ function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
     denied: a.denied + b.denied,
     newlyDenied: a.newlyDenied + b.newlyDenied,
     newlyAllowed: a.newlyAllowed + b.newlyAllowed,
-    mostDenied: topRows([...a.mostDenied, ...b.mostDenied], byDenied),
-    mostNewlyDenied: topRows([...a.mostNewlyDenied, ...b.mostNewlyDenied], byNewlyDenied),
-    mostNewlyAllowed: topRows([...a.mostNewlyAllowed, ...b.mostNewlyAllowed], byNewlyAllowed),
+    mostDenied: topRows([...a.mostDenied, ...b.mostDenied], 'denied'),
+    mostNewlyDenied: topRows([...a.mostNewlyDenied, ...b.mostNewlyDenied], 'newlyDenied'),
+    mostNewlyAllowed: topRows([...a.mostNewlyAllowed, ...b.mostNewlyAllowed], 'newlyAllowed'),
   };
 }
-
-export const byDenied = ({ denied }: ClientRow) => denied;
-export const byNewlyDenied = ({ newlyDenied }: ClientRow) => newlyDenied;
-export const byNewlyAllowed = ({ newlyAllowed }: ClientRow) => newlyAllowed;

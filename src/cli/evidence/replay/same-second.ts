@@ -2,9 +2,8 @@
  * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
  * in the order of the log.
  */
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 
-/** `atMs`: when the entry's request is taken to have started, in milliseconds since the epoch. */
 export type VisitAt = (entry: LogEntry, atMs: number) => void;
 
 export class SameSecond {
@@ -12,13 +11,11 @@ export class SameSecond {
   readonly #visit: VisitAt;
   #waiting: LogEntry[] = [];
 
-  /** `precisionMs`: of the stamps. */
   constructor(precisionMs: number, visit: VisitAt) {
     this.#precisionMs = precisionMs;
     this.#visit = visit;
   }
 
-  /** Entries come in the order of their starts. */
   add(entry: LogEntry): void {
     if (this.#waiting[0]?.startMs !== entry.startMs) this.flush();
     this.#waiting.push(entry);

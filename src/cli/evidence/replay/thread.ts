@@ -2,43 +2,29 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { formatNamed } from '../formats/index.ts';
 import type { ParseOptions } from '../formats/log-format.ts';
-import type { MappedField } from '../log-request.ts';
 import { largePolicySetOf, type ReadPolicies } from '../policies.ts';
-import { EntryStream, type LineCounts, type MisreadLine } from '../reading/entry-stream.ts';
-import type { LogChunk } from '../reading/log-chunk.ts';
-import { Replay } from './replay.ts';
+import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
+import type { LogChunk } from '../reading/line-cutter.ts';
+import { Replay, type ReplayOptions } from './replay.ts';
 import type { ReplayResult } from './result.ts';
 
 export const THREAD_FILE = new URL(import.meta.url);
 
 /** Plain data, so that threads can share it. */
-export interface ThreadOptions {
-  /** The name of a format, or an NGINX log_format string. */
+export interface ThreadOptions extends Omit<ReplayOptions, 'policies' | 'against'> {
   readonly format: string;
   readonly parsing: ParseOptions;
-  /** The precision of the log's stamps, in milliseconds. */
-  readonly precisionMs: number;
   readonly sources: number;
-  /** How much earlier than a line before it an entry may start. */
   readonly horizonMs: number;
   readonly policies: ReadPolicies;
   readonly against: ReadPolicies | undefined;
-  readonly mapping: readonly MappedField[];
-  /** Whether the peaks of clients are wanted, for the page. */
-  readonly measuresPeaks: boolean;
-  /** Whether lines that are not understood are handed on. */
   readonly keepsMisread: boolean;
-  /** This thread, from 0, and their number. */
-  readonly thread: number;
-  readonly threads: number;
 }
 
-/** After a chunk. */
 export interface ChunkDone {
-  /** Lines read so far. */
   readonly lines: number;
   /** Lines of this chunk that were not understood; only if they are kept. */
-  readonly misread: readonly MisreadLine[];
+  readonly misread: string;
 }
 
 export interface ThreadResult {
@@ -49,21 +35,24 @@ export interface ThreadResult {
 export class ReplayThread {
   readonly #stream: EntryStream;
   readonly #replay: Replay;
-  #misread: MisreadLine[] = [];
+  #misread = '';
 
   constructor(options: ThreadOptions) {
-    const { sources, horizonMs, policies, against, thread, threads } = options;
-    const { mapping, precisionMs, measuresPeaks } = options;
+    const { sources, horizonMs, policies, against, threads } = options;
     this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
       sources,
       horizonMs,
       isWanted: (entry) => this.#replay.wants(entry),
-      ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
+      ...(options.keepsMisread && {
+        onMisread: ({ text }) => {
+          this.#misread += `${text}\n`;
+        },
+      }),
     });
     this.#replay = new Replay({
+      ...options,
       policies: largePolicySetOf(policies, threads),
       against: against && largePolicySetOf(against, threads),
-      ...{ mapping, precisionMs, measuresPeaks, thread, threads },
     });
   }
 
@@ -71,7 +60,7 @@ export class ReplayThread {
     this.#stream.add(chunk, (entry) => this.#replay.add(entry));
     await this.#replay.settle();
     const misread = this.#misread;
-    this.#misread = [];
+    this.#misread = '';
     return { lines: this.#stream.counts.read, misread };
   }
 
@@ -79,6 +68,8 @@ export class ReplayThread {
     this.#stream.finish((entry) => this.#replay.add(entry));
     return { result: await this.#replay.finish(), lines: this.#stream.counts };
   }
+
+  async end(): Promise<void> {}
 }
 
 /** A message without a chunk ends the thread. */

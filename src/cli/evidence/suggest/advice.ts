@@ -4,7 +4,6 @@ import { count } from '../figures.ts';
 import type { Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
 import { windowText } from './windows.ts';
 
-/** Of p99. */
 const FAR_ABOVE = 10;
 /** A day whose nights have few requests. */
 const SHORT_MS = 20 * 3_600_000;

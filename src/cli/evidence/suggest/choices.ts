@@ -1,17 +1,17 @@
 /** Chooses limits for a route from the peaks of its clients. */
-import { bestFloor, type Floor, floorOf, QUANTILES } from './floor.ts';
-import { type Gap, widestGap } from './gap.ts';
-import { roundDown, roundUp } from './round-number.ts';
-import type { RoutePeaks, WindowPeaks } from './route-peaks.ts';
+
+import type { RoutePeaks } from './peaks.ts';
+import { bestFloor, type Floor, floorOf, type Gap, QUANTILES, widestGap } from './statistics.ts';
 import {
   BURST_WINDOWS,
+  roundDown,
+  roundUp,
   SUSTAINED_WINDOWS,
   USUAL_BURST,
   USUAL_SUSTAINED,
   type WindowLimit,
 } from './windows.ts';
 
-/** What one window says about bots and other clients. */
 export interface WindowEvidence {
   readonly windowMs: number;
   readonly floor: Floor;
@@ -19,23 +19,13 @@ export interface WindowEvidence {
 }
 
 export interface Choice {
-  /** For people: why these limits. */
   readonly reason: string;
-  /** The burst limit, then the sustained one, without one that never binds. */
   readonly limits: readonly WindowLimit[];
   readonly isRecommended: boolean;
 }
 
-export interface Choices {
-  /** The burst window, then the sustained one; or one of them, if the log is too short for the other. */
-  readonly windows: readonly WindowEvidence[];
-  readonly choices: readonly Choice[];
-}
-
 export interface ChoiceOptions {
-  /** What the service can take in all. */
   readonly capacity: WindowLimit | undefined;
-  /** Of the log's stamps. */
   readonly precisionMs: number;
 }
 
@@ -47,10 +37,7 @@ const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
 
 /** Undefined if there is not enough evidence. `spanMs`: from the first request of the log to the last. */
-export function choose(
-  peaks: RoutePeaks,
-  options: ChoiceOptions & { readonly spanMs: number },
-): Choices | undefined {
+export function choose(peaks: RoutePeaks, options: ChoiceOptions & { readonly spanMs: number }) {
   const evidence = peaks.windows.map(evidenceOf).filter((each) => each !== undefined);
   // Stamps that are no finer than a window do not show its peaks.
   const seen = evidence.filter(
@@ -70,9 +57,22 @@ export function choose(
   return { windows, choices: different(planned) };
 }
 
-function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | undefined {
+function evidenceOf({
+  windowMs,
+  nonBots,
+  all,
+}: RoutePeaks['windows'][number]): WindowEvidence | undefined {
   const floor = bestFloor(nonBots);
-  return floor && { windowMs, floor, gap: widestGap(all.values(), floor.bound) };
+  return (
+    floor && {
+      windowMs,
+      floor,
+      gap: widestGap(
+        [...all.keys()].sort((a, b) => a - b),
+        floor.bound,
+      ),
+    }
+  );
 }
 
 /** The window with the widest gap; without gaps, the usual one or the longest. */
@@ -91,7 +91,6 @@ function pick(
 
 interface Planned {
   readonly reason: string;
-  /** Not rounded; one for each window. */
   readonly counts: readonly WindowLimit[];
   readonly isRecommended: boolean;
 }
@@ -130,12 +129,10 @@ function boundOf(peaks: RoutePeaks, windowMs: number, quantile: number): number 
   return (window && floorOf(window.nonBots, quantile)?.bound) ?? 1;
 }
 
-/** `p99.9` */
 export function percentile(quantile: number): string {
   return `p${Number((100 * quantile).toFixed(1))}`;
 }
 
-/** Round, and within the capacity. */
 function rounded({ limit, windowMs }: WindowLimit, capacity: WindowLimit | undefined): WindowLimit {
   const round = roundUp(limit);
   if (capacity === undefined) return { limit: round, windowMs };

@@ -4,7 +4,7 @@ type NumberArray = Float64Array | Uint32Array | Uint8Array;
 
 const FIRST_CAPACITY = 1_024;
 
-export class Column<T extends NumberArray> {
+class Column<T extends NumberArray> {
   readonly #create: (capacity: number) => T;
   #values: T;
   #length = 0;

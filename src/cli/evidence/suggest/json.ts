@@ -1,8 +1,8 @@
 /** Suggestions as JSON, with names in snake case and limits as policy files have them. */
 import { percentile } from './choices.ts';
-import type { Share } from './intervals.ts';
 import type { Measured, Touched } from './measure.ts';
-import { byStratum } from './route-peaks.ts';
+import { byStratum } from './peaks.ts';
+import type { Share } from './statistics.ts';
 import type {
   Extent,
   MeasuredChoice,

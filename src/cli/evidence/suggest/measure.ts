@@ -1,32 +1,19 @@
 /** Measures limits: each client's own requests are counted as a gateway counts them, at the times of the log. */
+
 import type { Descriptor } from '../../../gateway/core/counting/store.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
+import { type ByStratum, byStratum, type RoutePeaks } from './peaks.ts';
 import {
   addCluster,
   type ClusterSums,
   noClusters,
-  type Share,
   shareOfClusters,
   shareOfTrials,
-} from './intervals.ts';
-import { dayOf } from './peaks.ts';
-import { type ByStratum, byStratum, type RoutePeaks } from './route-peaks.ts';
-import { WINDOWS, type WindowLimit } from './windows.ts';
+} from './statistics.ts';
+import { dayOf, WINDOWS, type WindowLimit } from './windows.ts';
 
 /** What limits would have done to the clients of one stratum. */
-export interface Touched {
-  readonly clients: number;
-  /** With a denial. */
-  readonly deniedClients: number;
-  readonly clientShare: Share;
-  readonly clientDays: number;
-  readonly deniedDays: number;
-  readonly dayShare: Share;
-  readonly requests: number;
-  readonly deniedRequests: number;
-  readonly requestShare: Share;
-}
-
+export type Touched = ReturnType<typeof touched>;
 export type Measured = ByStratum<Touched>;
 
 export function measure(peaks: RoutePeaks, limits: readonly WindowLimit[]): Measured {
@@ -48,7 +35,7 @@ function touched(
   sums: ClusterSums,
   denied: { readonly clients: number; readonly days: number },
   clientDays: number,
-): Touched {
+) {
   return {
     clients: sums.clients,
     deniedClients: denied.clients,
@@ -62,34 +49,24 @@ function touched(
   };
 }
 
-export interface Denials {
-  readonly requests: number;
-  /** Days with a denial. */
-  readonly days: number;
-  /** When the first request was denied. */
-  readonly firstMs: number | undefined;
-}
+const NO_DENIALS = { requests: 0, days: 0 };
 
-const NO_DENIALS: Denials = { requests: 0, days: 0, firstMs: undefined };
-
-/** Of one client. `timesMs` is in ascending order. */
-export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]): Denials {
+/** Takes the requests of one client, in ascending order. */
+export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]) {
   let nowMs = 0;
   const store = new MemoryStore({ now: () => nowMs, maxKeys: limits.length });
   const descriptors = limits.map(descriptorOf);
   let requests = 0;
   let days = 0;
-  let firstMs: number | undefined;
   let lastDay: number | undefined;
   for (nowMs of timesMs) {
     if (store.take(descriptors).admitted) continue;
     requests++;
-    firstMs ??= nowMs;
     if (dayOf(nowMs) === lastDay) continue;
     lastDay = dayOf(nowMs);
     days++;
   }
-  return { requests, days, firstMs };
+  return { requests, days };
 }
 
 function descriptorOf({ limit, windowMs }: WindowLimit): Descriptor {

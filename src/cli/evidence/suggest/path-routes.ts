@@ -1,21 +1,20 @@
 /** Routes by the paths of the log, for a site without policies. */
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
-import { isAssetPath } from './asset-path.ts';
 import { type FoundPath, PathTree } from './path-tree.ts';
-import type { Route, RouteFinder } from './route.ts';
+import { isAssetPath } from './request-signs.ts';
+import type { Route, RouteFinder } from './routes.ts';
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const DEFAULT: Route = { name: 'default', title: 'everything else', match: undefined, cost: 1 };
 const MAX_ROUTES = 20;
 /** With fewer requests there is no evidence for a limit. */
 const LEAST_REQUESTS = 300;
-/** Of all requests. Routes that change something matter even if they are rare. */
+/** Routes that change something matter even if they are a smaller share of all requests. */
 const LEAST_READING_SHARE = 0.005;
 const MAX_NAME = 60;
 
 export function findPathRoutes(): RouteFinder {
   const tree = new PathTree();
-  /** Of each group. Group 0 is the default. */
   const requests = [0];
   const count = (group: number) => {
     requests[group] = (requests[group] ?? 0) + 1;
@@ -80,7 +79,6 @@ function compare(a: Candidate, b: Candidate): number {
   return first < second ? -1 : 1;
 }
 
-/** Adds its name to `names`. */
 function routeOf(method: string, path: string, names: Set<string>): Route {
   const words = [method.toLowerCase(), ...(path.match(/[a-z0-9]+/g) ?? ['home'])];
   const base = words.join('-').slice(0, MAX_NAME);

@@ -1,9 +1,6 @@
 /** The paths of a log as a tree of segments. Segments with many different values become one parameter. */
-import { isIdentifier } from './path-identifiers.ts';
 
-/** Stands for a segment that identifies one thing of many. */
 const PARAMETER = ':';
-/** Stands for all that follows. */
 const REST = '*';
 /** Longer paths end in REST. */
 const MAX_DEPTH = 8;
@@ -17,12 +14,10 @@ const RARE_SHARE = 0.02;
 
 interface Node {
   readonly children: Map<string, Node>;
-  /** Numbers of the methods' groups: `GET` to 7. */
   groups: [method: string, group: number][];
   requests: number;
 }
 
-/** A path as policies write it, with the groups that were counted for it. */
 export interface FoundPath {
   readonly path: string;
   readonly groups: readonly (readonly [method: string, group: number])[];
@@ -118,4 +113,27 @@ function pathOf(segments: readonly string[]): string {
     return parameters === 1 ? ':id' : `:id${parameters}`;
   });
   return `/${written.join('/')}`;
+}
+
+const LONGEST_WORD = 40;
+const IDENTIFIERS: readonly RegExp[] = [
+  // A number, a date, or a word with a number: 17, 2026-11-22, order-10432.
+  /^\d+$/,
+  /\d{4,}/,
+  /^\d{4}-\d{2}(?:-\d{2})?$/,
+  // A UUID, a digest, a random text of base64url.
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  /^(?=.*\d)[0-9a-f]{12,}$/,
+  /^(?=(?:.*\d){3})[\w=-]{16,}$/,
+  // An e-mail address.
+  /@/,
+];
+const PLAIN = /^[a-z0-9._~-]+$/;
+
+export function isIdentifier(segment: string): boolean {
+  return (
+    segment.length > LONGEST_WORD ||
+    !PLAIN.test(segment) ||
+    IDENTIFIERS.some((form) => form.test(segment))
+  );
 }

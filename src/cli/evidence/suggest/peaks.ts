@@ -1,13 +1,11 @@
-/** Peaks: the greatest number of requests of a client in any sliding window, for each day. */
-import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
+/** Peaks: the most requests of a client in any sliding window, for each day. */
+import { countValue, type Histogram } from '../maps.ts';
+import { isBot, STRATA, type Stratum } from './strata.ts';
+import type { RouteTraffic } from './traffic.ts';
+import { dayOf, WINDOWS } from './windows.ts';
 
 /** Each day in which the client sent a request, and its peak. The window may begin on the day before. */
 export type VisitPeak = (day: number, peak: number) => void;
-
-/** The day of a moment, as a number since the epoch, in UTC. */
-export function dayOf(timeMs: number): number {
-  return Math.floor(timeMs / DAY_MS);
-}
 
 /** `timesMs` is in ascending order. As in the store, a request counts while it is younger than the window. */
 export function eachDayPeak(timesMs: Float64Array, windowMs: number, visit: VisitPeak): void {
@@ -25,4 +23,45 @@ export function eachDayPeak(timesMs: Float64Array, windowMs: number, visit: Visi
     peak = Math.max(peak, newest - oldest + 1);
   }
   if (timesMs.length > 0) visit(day, peak);
+}
+
+export type ByStratum<T> = Readonly<Record<Stratum, T>>;
+
+export type RoutePeaks = ReturnType<typeof peaksOf>;
+
+export function byStratum<T>(partOf: (stratum: Stratum) => T): Record<Stratum, T> {
+  return Object.fromEntries(STRATA.map((each) => [each, partOf(each)])) as Record<Stratum, T>;
+}
+
+export function peaksOf(traffic: RouteTraffic) {
+  const windows = WINDOWS.map((windowMs) => ({
+    windowMs,
+    // They count client-days.
+    nonBots: new Map() as Histogram,
+    all: new Map() as Histogram,
+  }));
+  const clients = byStratum(() => 0);
+  const clientDays = byStratum(() => 0);
+  const greatest = new Uint32Array(traffic.clients * WINDOWS.length);
+  traffic.eachClient((stratum, timesMs, place) => {
+    clients[stratum]++;
+    for (const [i, { windowMs, nonBots, all }] of windows.entries()) {
+      const index = place * WINDOWS.length + i;
+      eachDayPeak(timesMs, windowMs, (_, peak) => {
+        if (i === 0) clientDays[stratum]++;
+        if (!isBot(stratum)) countValue(nonBots, peak);
+        countValue(all, peak);
+        greatest[index] = Math.max(greatest[index] as number, peak);
+      });
+    }
+  });
+  const sum = (counts: ByStratum<number>) =>
+    STRATA.reduce((total, each) => total + (isBot(each) ? 0 : counts[each]), 0);
+  return {
+    ...{ traffic, windows, clients, clientDays },
+    nonBotDays: sum(clientDays),
+    nonBotClients: sum(clients),
+    /** The greatest peak of a client in a window. `place` is that of `eachClient`, `window` an index of WINDOWS. */
+    peakOf: (place: number, window: number) => greatest[place * WINDOWS.length + window] as number,
+  };
 }

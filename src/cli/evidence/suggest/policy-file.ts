@@ -89,7 +89,6 @@ function rewrite(
   if (entry.get('mode') !== 'off') entry.set('mode', 'shadow');
 }
 
-/** A limit of a policy that is not per client. */
 function isForOthers(item: unknown): boolean {
   return isMap(item) && item.has('per') && item.get('per') !== 'client';
 }
@@ -130,4 +129,37 @@ function capacityEntry(document: Document, capacity: WindowLimit) {
   entry.spaceBefore = true;
   comment(entry, ['What the service can take in all (--capacity).']);
   return entry;
+}
+
+/** headgate's own default, for requests without evidence. */
+const DEFAULT_LIMITS = '[1000/1h]';
+
+/** `sources`: of the client's identity; undefined for headgate's default. */
+export function draftPolicyFile(
+  routes: readonly RouteSuggestion[],
+  sources: readonly string[] | undefined,
+): string {
+  const policies = routes.flatMap(({ route: { name, match }, proposal }) => {
+    if (match === undefined || proposal === undefined) return [];
+    const { methods, path } = match;
+    const method = methods.length === 1 ? methods[0] : `[${methods.join(', ')}]`;
+    return [
+      `  - name: ${name}`,
+      `    match: { method: ${method}, path: "${path}" }`,
+      `    limits: ${DEFAULT_LIMITS}`,
+    ];
+  });
+  const hasEvidence = routes.some(
+    ({ route, proposal }) => route.name === 'default' && proposal !== undefined,
+  );
+  return [
+    'version: 1',
+    ...(sources === undefined ? [] : [`identity: { sources: [${sources.join(', ')}] }`]),
+    'default:',
+    ...(hasEvidence ? [] : ["  # Not from the log: it is headgate's own default."]),
+    '  mode: shadow',
+    `  limits: ${DEFAULT_LIMITS}`,
+    ...(policies.length === 0 ? ['policies: []'] : ['policies:', ...policies]),
+    '',
+  ].join('\n');
 }

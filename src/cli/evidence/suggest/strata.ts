@@ -1,4 +1,7 @@
-/** Sorts clients into strata by how they behave. No client is left out: a limit touches bots and people alike. */
+/** Sorts clients into strata by how they behave. No client is left out, because a limit touches bots and people alike. */
+
+import { ASSET, BOT_AGENT, CLIENT_ERROR } from './request-signs.ts';
+import { dayOf } from './windows.ts';
 
 export const STRATA = ['ordinary', 'shared_address', 'declared_bot', 'probable_bot'] as const;
 export type Stratum = (typeof STRATA)[number];
@@ -8,24 +11,10 @@ export function isBot(stratum: Stratum): boolean {
   return stratum === 'declared_bot' || stratum === 'probable_bot';
 }
 
-/** What the requests of one client have in common. */
-export interface Behaviour {
-  readonly requests: number;
-  readonly clientErrors: number;
-  readonly assets: number;
-  readonly botAgents: number;
-  /** Different user agents, up to MANY_AGENTS. */
-  readonly agents: number;
-  /** The client is identified by its address. */
-  readonly isAddress: boolean;
-  /** Of the day with the most of them. */
-  readonly activeHours: number;
-  /** Standard deviation of the gaps between requests, divided by their mean. */
-  readonly gapVariation: number;
-}
+type Behaviour = ReturnType<BehaviourSums['behaviour']>;
 
 /** One person has a few devices. Behind an address with this many user agents are several. */
-export const MANY_AGENTS = 5;
+const MANY_AGENTS = 5;
 /** Fewer requests say nothing about a habit. */
 const ENOUGH = 20;
 const ENOUGH_PAGES = 50;
@@ -33,7 +22,7 @@ const MANY_ERRORS = 0.5;
 const SOME_ERRORS = 0.1;
 const LONG_DAY_HOURS = 18;
 const REGULAR = 0.1;
-/** Of all requests of the log. With fewer, clients without assets are usual. */
+/** With a smaller share of assets in the log, clients without assets are usual. */
 const MANY_ASSETS = 0.2;
 
 /** `assetShare`: of all requests of the log. */
@@ -58,4 +47,72 @@ function isProbableBot(
   if (activeHours > LONG_DAY_HOURS || gapVariation < REGULAR) return true;
   const lacksAssets = assets === 0 && requests >= ENOUGH_PAGES && assetShare >= MANY_ASSETS;
   return lacksAssets && errors >= SOME_ERRORS;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Sums up the requests of one client, which come in order of time. */
+export class BehaviourSums {
+  #requests = 0;
+  #clientErrors = 0;
+  #assets = 0;
+  #botAgents = 0;
+  #agents: number[] = [];
+  #lastMs = 0;
+  #day = -1;
+  #hours = 0;
+  #activeHours = 0;
+  /** The mean and the squares of the gaps follow B. P. Welford (1962). */
+  #mean = 0;
+  #squares = 0;
+
+  add(timeMs: number, signs: number, agentHash: number): void {
+    if (this.#requests > 0) this.#addGap(timeMs - this.#lastMs);
+    this.#lastMs = timeMs;
+    this.#requests++;
+    if ((signs & CLIENT_ERROR) !== 0) this.#clientErrors++;
+    if ((signs & ASSET) !== 0) this.#assets++;
+    if ((signs & BOT_AGENT) !== 0) this.#botAgents++;
+    if (this.#agents.length < MANY_AGENTS && !this.#agents.includes(agentHash)) {
+      this.#agents.push(agentHash);
+    }
+    this.#addHour(timeMs);
+  }
+
+  behaviour(isAddress: boolean) {
+    const gaps = this.#requests - 1;
+    const deviation = gaps > 1 ? Math.sqrt(this.#squares / (gaps - 1)) : Number.POSITIVE_INFINITY;
+    return {
+      requests: this.#requests,
+      clientErrors: this.#clientErrors,
+      assets: this.#assets,
+      botAgents: this.#botAgents,
+      agents: this.#agents.length,
+      isAddress,
+      activeHours: this.#activeHours,
+      gapVariation: this.#mean === 0 ? Number.POSITIVE_INFINITY : deviation / this.#mean,
+    };
+  }
+
+  #addGap(gapMs: number): void {
+    const before = gapMs - this.#mean;
+    this.#mean += before / this.#requests;
+    this.#squares += before * (gapMs - this.#mean);
+  }
+
+  #addHour(timeMs: number): void {
+    const day = dayOf(timeMs);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#hours = 0;
+    }
+    this.#hours |= 1 << (Math.floor(timeMs / HOUR_MS) % 24);
+    this.#activeHours = Math.max(this.#activeHours, bitsIn(this.#hours));
+  }
+}
+
+function bitsIn(word: number): number {
+  let bits = 0;
+  for (let rest = word; rest !== 0; rest &= rest - 1) bits++;
+  return bits;
 }

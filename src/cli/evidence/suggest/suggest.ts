@@ -1,10 +1,11 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
-import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
-import { daysNeeded, QUANTILES } from './floor.ts';
-import { type Measured, measure } from './measure.ts';
-import type { Route } from './route.ts';
-import { type ByStratum, peaksOf, type RoutePeaks } from './route-peaks.ts';
+import { ascending, atRank, totalOf } from '../maps.ts';
+import { type ChoiceOptions, choose } from './choices.ts';
+import { measure } from './measure.ts';
+import { peaksOf, type RoutePeaks } from './peaks.ts';
+import type { Route } from './routes.ts';
+import { daysNeeded, QUANTILES } from './statistics.ts';
 import { type Period, type Traffic, trafficIn } from './traffic.ts';
 import type { Recorded } from './traffic-log.ts';
 
@@ -13,49 +14,15 @@ export interface SuggestOptions extends ChoiceOptions {
   readonly holdoutMs: number;
 }
 
-export interface MeasuredChoice extends Choice {
-  readonly measured: Measured;
-  /** On the days that were held out. */
-  readonly heldOut: Measured | undefined;
-}
-
 /** How sure the floor is: by the client-days and clients that it rests on. */
-export type Certainty = 'high' | 'fair' | 'low';
+type Certainty = 'high' | 'fair' | 'low';
 
-export interface RouteEvidence {
-  readonly requests: number;
-  readonly clients: ByStratum<number>;
-  readonly clientDays: ByStratum<number>;
-  /** Of clients that are no bots: what the floor rests on. */
-  readonly nonBotClients: number;
-  readonly nonBotDays: number;
-  /** Of clients that are no bots, in requests. */
-  readonly peaks: readonly PeakQuantiles[];
-  /** Quantiles that more client-days would allow. */
-  readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
-}
-
-export interface PeakQuantiles {
-  readonly windowMs: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
-export interface RouteSuggestion {
-  readonly route: Route;
-  readonly evidence: RouteEvidence;
-  /** Undefined if there is not enough evidence for any limit. */
-  readonly proposal: Proposal | undefined;
-}
-
-export interface Proposal {
-  readonly certainty: Certainty;
-  readonly windows: readonly WindowEvidence[];
-  /** From strict to generous. */
-  readonly choices: readonly MeasuredChoice[];
-}
+export type RouteEvidence = ReturnType<typeof evidenceOf>;
+export type RouteSuggestion = ReturnType<typeof suggestRoute>;
+export type Proposal = NonNullable<RouteSuggestion['proposal']>;
+export type MeasuredChoice = Proposal['choices'][number];
+/** Which requests were counted. Times in milliseconds since the epoch, of the first and the last one. */
+export type Extent = ReturnType<typeof extentOf>;
 
 export interface Suggestions {
   readonly fitted: Extent;
@@ -64,14 +31,6 @@ export interface Suggestions {
   readonly unmatched: readonly string[];
   /** By requests, most first; the default comes last. */
   readonly routes: readonly RouteSuggestion[];
-}
-
-/** Which requests were looked at. Times in milliseconds since the epoch, of the first and the last one. */
-export interface Extent {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly requests: number;
-  readonly clients: number;
 }
 
 /** Client-days of few clients resemble each other. */
@@ -109,7 +68,7 @@ function periods({ timesMs }: Recorded, holdoutMs: number) {
   return { fit: { ...always, toMs: cutMs }, holdout: { ...always, fromMs: cutMs } };
 }
 
-function extentOf({ fromMs, toMs, requests, clients }: Traffic): Extent {
+function extentOf({ fromMs, toMs, requests, clients }: Traffic) {
   return { fromMs, toMs, requests, clients };
 }
 
@@ -118,16 +77,11 @@ function byImportance(a: RouteSuggestion, b: RouteSuggestion): number {
   return isLast || b.evidence.requests - a.evidence.requests;
 }
 
-interface MeasuredPeaks {
-  readonly fitted: RoutePeaks;
-  readonly heldOut: RoutePeaks | undefined;
-}
-
 function suggestRoute(
   route: Route,
-  { fitted, heldOut }: MeasuredPeaks,
+  { fitted, heldOut }: { fitted: RoutePeaks; heldOut: RoutePeaks | undefined },
   options: Parameters<typeof choose>[1],
-): RouteSuggestion {
+) {
   const evidence = evidenceOf(fitted);
   const found = choose(fitted, options);
   if (found === undefined) return { route, evidence, proposal: undefined };
@@ -143,7 +97,7 @@ function suggestRoute(
   };
 }
 
-function evidenceOf(peaks: RoutePeaks): RouteEvidence {
+function evidenceOf(peaks: RoutePeaks) {
   const { traffic, clients, clientDays, nonBotClients, nonBotDays } = peaks;
   const missing = QUANTILES.filter((quantile) => nonBotDays < daysNeeded(quantile));
   return {
@@ -152,15 +106,17 @@ function evidenceOf(peaks: RoutePeaks): RouteEvidence {
     clientDays,
     nonBotClients,
     nonBotDays,
-    peaks: peaks.windows.map(({ windowMs, nonBots }) => ({
-      windowMs,
-      p50: nonBots.quantile(0.5),
-      p90: nonBots.quantile(0.9),
-      p99: nonBots.quantile(0.99),
-      max: nonBots.max,
-    })),
+    peaks: peaks.windows.map(peakQuantiles),
     notEnoughFor: missing.map((quantile) => ({ quantile, daysNeeded: daysNeeded(quantile) })),
   };
+}
+
+function peakQuantiles({ windowMs, nonBots }: RoutePeaks['windows'][number]) {
+  const sorted = ascending(nonBots);
+  const [p50 = 0, p90 = 0, p99 = 0, max = 0] = [0.5, 0.9, 0.99, 1].map((quantile) =>
+    atRank(sorted, quantile * totalOf(nonBots)),
+  );
+  return { windowMs, p50, p90, p99, max };
 }
 
 function certaintyOf({ nonBotDays, nonBotClients }: RouteEvidence): Certainty {

@@ -4,12 +4,11 @@ import type { CheckContext } from '../../../gateway/core/check-context.ts';
 import { SALT_BYTES } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
-import { signsOf } from './request-signs.ts';
-import type { RouteFinder, Routes } from './route.ts';
-import { UserAgents } from './user-agents.ts';
+import { signsOf, UserAgents } from './request-signs.ts';
+import type { RouteFinder, Routes } from './routes.ts';
 
 export interface TrafficLogOptions {
   readonly policies: PolicySet;
@@ -17,24 +16,17 @@ export interface TrafficLogOptions {
   readonly routes: RouteFinder;
 }
 
-/** Requests that are not counted, and why. */
 export interface LeftOut {
-  /** The log does not say which client sent it. */
   unknownClient: number;
-  /** The policy file exempts the client. */
   exempt: number;
-  /** Its path is malformed, so a gateway refuses it. */
   malformed: number;
 }
 
 /** Parallel arrays: an index for each request, in order of time. */
 export interface Recorded {
   readonly timesMs: Float64Array;
-  /** Numbers below `clients`. */
   readonly clientOf: Uint32Array;
-  /** Numbers of groups of routes. */
   readonly groupOf: Uint32Array;
-  /** Hashes. */
   readonly agents: Uint32Array;
   readonly signs: Uint8Array;
   /** By client: 1 if an address identifies it. */
@@ -54,9 +46,7 @@ export class TrafficLog {
   readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
   deniedBefore = 0;
-  /** Whether an entry has a host. Without hosts, no policy with a host matches. */
   hasHosts = false;
-  /** Whether a key or user identifies a client. */
   hasKeys = false;
   readonly #options: TrafficLogOptions;
   readonly #userAgents = new UserAgents();

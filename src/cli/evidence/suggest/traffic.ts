@@ -1,28 +1,14 @@
 /** The traffic of some days: the strata of its clients, and each client's requests to a route. */
-import { BehaviourSums } from './behaviour.ts';
+
 import { numbers, sortedByKey } from './columns.ts';
 import { ASSET } from './request-signs.ts';
-import { STRATA, type Stratum, stratumOf } from './strata.ts';
+import { BehaviourSums, STRATA, type Stratum, stratumOf } from './strata.ts';
 import type { Recorded } from './traffic-log.ts';
 
-export interface Traffic {
-  readonly requests: number;
-  readonly clients: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** By route, in the order of the recorded routes. */
-  readonly routes: readonly RouteTraffic[];
-}
+export type Traffic = ReturnType<typeof trafficIn>;
 
 /** Visits each client with its requests to the route, in order of time. */
 export type VisitClient = (stratum: Stratum, timesMs: Float64Array, place: number) => void;
-
-export interface RouteTraffic {
-  readonly requests: number;
-  readonly clients: number;
-  /** `place` counts the clients from 0. */
-  eachClient(visit: VisitClient): void;
-}
 
 /** A period of time; the end is not part of it. */
 export interface Period {
@@ -30,7 +16,7 @@ export interface Period {
   readonly toMs: number;
 }
 
-export function trafficIn(recorded: Recorded, period: Period): Traffic {
+export function trafficIn(recorded: Recorded, period: Period) {
   const { timesMs } = recorded;
   const from = firstAtOrAfter(timesMs, period.fromMs);
   const to = firstAtOrAfter(timesMs, period.toMs);
@@ -63,7 +49,7 @@ function strataOf(recorded: Recorded, order: Uint32Array) {
   const { clientOf, timesMs, agents, signs, isAddress } = recorded;
   const byClient = new Uint8Array(isAddress.length);
   const assetShare = shareOfAssets(signs, order);
-  const sums = new BehaviourSums();
+  let sums = new BehaviourSums();
   let clients = 0;
   for (let i = 0; i < order.length; i++) {
     const index = order[i] as number;
@@ -72,7 +58,7 @@ function strataOf(recorded: Recorded, order: Uint32Array) {
     if (i + 1 < order.length && clientOf[order[i + 1] as number] === client) continue;
     const stratum = stratumOf(sums.behaviour(isAddress[client] === 1), assetShare);
     byClient[client] = STRATA.indexOf(stratum);
-    sums.reset();
+    sums = new BehaviourSums();
     clients++;
   }
   return { byClient, clients };
@@ -91,7 +77,7 @@ function splitByRoute(recorded: Recorded, order: Uint32Array, strata: Uint8Array
   for (const index of order) {
     for (const route of routesOf(index)) requests[route] = (requests[route] ?? 0) + 1;
   }
-  const parts = requests.map((count) => new RoutePart(count, strata));
+  const parts = requests.map((count) => new RouteTraffic(count, strata));
   for (const index of order) {
     const client = clientOf[index] as number;
     for (const route of routesOf(index)) parts[route]?.add(client, timesMs[index] as number);
@@ -99,11 +85,10 @@ function splitByRoute(recorded: Recorded, order: Uint32Array, strata: Uint8Array
   return parts;
 }
 
-class RoutePart implements RouteTraffic {
+export class RouteTraffic {
   readonly #timesMs: Float64Array;
   readonly #strata: Uint8Array;
   readonly #clients = numbers();
-  /** Where the requests of each client begin. */
   readonly #starts = numbers();
   #length = 0;
   #lastClient = -1;
@@ -130,6 +115,7 @@ class RoutePart implements RouteTraffic {
     this.#timesMs[this.#length++] = timeMs;
   }
 
+  /** `place` counts the clients from 0. */
   eachClient(visit: VisitClient): void {
     const { values: clients } = this.#clients;
     const { values: starts } = this.#starts;

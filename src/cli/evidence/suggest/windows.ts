@@ -1,4 +1,5 @@
-/** The windows in which requests are counted, and limits over them. */
+/** The windows in which requests are counted, and limits over them as people write them. */
+import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 
 /** Units per window, in any window of this length. */
 export interface WindowLimit {
@@ -27,4 +28,29 @@ export function windowText(windowMs: number): string {
 /** As in a policy file: `100/1min`. */
 export function rateText({ limit, windowMs }: WindowLimit): string {
   return `${limit}/${windowText(windowMs)}`;
+}
+
+const STEPS = [1, 1.5, 2, 3, 5];
+
+export function roundUp(value: number): number {
+  for (let power = 1; ; power *= 10) {
+    const found = STEPS.find((step) => Number.isInteger(step * power) && step * power >= value);
+    if (found !== undefined) return found * power;
+  }
+}
+
+/** The greatest round number that is at most `value`, and at least 1. */
+export function roundDown(value: number): number {
+  let greatest = 1;
+  for (let power = 1; power <= value; power *= 10) {
+    for (const step of STEPS) {
+      if (Number.isInteger(step * power) && step * power <= value) greatest = step * power;
+    }
+  }
+  return greatest;
+}
+
+/** The day of a moment, as a number since the epoch, in UTC. */
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS);
 }

@@ -1,10 +1,8 @@
 /** Words and figures for people, in text and YAML alike. */
-
 import { count, counted } from '../figures.ts';
 import { percentile } from './choices.ts';
-import { QUANTILES } from './floor.ts';
-import type { Share } from './intervals.ts';
 import type { Touched } from './measure.ts';
+import { QUANTILES, type Share } from './statistics.ts';
 import type { Stratum } from './strata.ts';
 import type { Extent, RouteEvidence } from './suggest.ts';
 
@@ -50,22 +48,29 @@ function dateText(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 
-/** `12 client-days of 9 clients that are no bots; at least 29 client-days are needed` */
-export function lackText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvidence): string {
-  const days = daysText(nonBotDays, nonBotClients);
-  if (notEnoughFor.length < QUANTILES.length) return `${days}, but the log is too short`;
+/** `only 9 clients look human; 62 were left out as bots; 29 are needed` */
+export function lackText(evidence: RouteEvidence): string {
+  const { nonBotDays, nonBotClients, clients, notEnoughFor } = evidence;
+  const isOneDayEach = nonBotDays === nonBotClients;
+  const ofClients = counted(nonBotClients, 'client');
+  const seen = isOneDayEach ? ofClients : `${counted(nonBotDays, 'client-day')} of ${ofClients}`;
+  const look = `${seen} ${nonBotDays === 1 ? 'looks' : 'look'} human`;
+  if (notEnoughFor.length < QUANTILES.length) return `${look}, but the log is too short`;
+  const bots = clients.declared_bot + clients.probable_bot;
   const needed = Math.min(...notEnoughFor.map(({ daysNeeded }) => daysNeeded));
-  return `${days}; at least ${needed} client-days are needed`;
-}
-
-function daysText(days: number, clients: number): string {
-  return `${counted(days, 'client-day')} of ${counted(clients, 'client')} that are no bots`;
+  return [
+    nonBotClients === 0 ? 'no client looks human' : `only ${look}`,
+    ...(bots === 0
+      ? []
+      : [bots === 1 ? '1 was left out as a bot' : `${count(bots)} were left out as bots`]),
+    `${needed} ${isOneDayEach ? '' : 'client-days '}are needed`,
+  ].join('; ');
 }
 
 /** `4,113 client-days of 2,672 clients that are no bots`, and what it is not enough for. */
 export function evidenceText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvidence): string {
   const [missing] = notEnoughFor.toReversed();
-  const days = daysText(nonBotDays, nonBotClients);
+  const days = `${counted(nonBotDays, 'client-day')} of ${counted(nonBotClients, 'client')} that are no bots`;
   return missing === undefined
     ? days
     : `${days}; not enough evidence for ${percentile(missing.quantile)}, which needs ${count(missing.daysNeeded)}`;

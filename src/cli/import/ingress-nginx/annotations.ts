@@ -1,7 +1,9 @@
 /** The annotations of an Ingress that are about limits. */
-import type { Finding } from '../shared/finding.ts';
-import type { RateAmount } from '../shared/rates.ts';
-import type { SourcePlace } from '../shared/source.ts';
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { type Finding, leftOut } from '../shared/finding.ts';
+import type { RateAmount } from '../shared/imported-limit.ts';
+import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface AnnotatedLimit {
@@ -9,7 +11,7 @@ export interface AnnotatedLimit {
   readonly rate: RateAmount;
   /** Requests that pass at one moment. */
   readonly burst: number;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Annotated {
@@ -22,7 +24,7 @@ export interface Annotated {
 const NAME =
   /^(?:[a-z0-9.-]+\/)(limit-[a-z-]+|global-rate-limit[a-z-]*|configuration-snippet|server-snippet)$/;
 const WINDOWS_MS = { 'limit-rps': 1_000, 'limit-rpm': 60_000 } as const;
-/** Of ingress-nginx, if there is no annotation limit-burst-multiplier. */
+/** ingress-nginx uses this one without an annotation limit-burst-multiplier. */
 const BURST_MULTIPLIER = 5;
 
 const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -48,12 +50,7 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     if (limit === undefined) {
       const why =
         'it is not a whole number, so ingress-nginx ignores it or refuses the Ingress. Correct it.';
-      findings.push({
-        place: node.place,
-        kind: 'left-out',
-        what: `${annotation}: ${node.text ?? ''}`,
-        why,
-      });
+      findings.push(leftOut(node.place, `${annotation}: ${node.text ?? ''}`, why));
     }
     // NGINX lets burst + 1 requests pass at once.
     const burst = (limit ?? 0) * multiplier + 1;
@@ -63,26 +60,23 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     ];
   });
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
-  const exempt = (allowed?.text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
-  findings.push(...known.flatMap(([name, node]) => leftOut(name, node)));
+  const exempt = listed(allowed?.text ?? '');
+  findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
   return { limits, exempt, findings };
 }
 
-function leftOut(name: string, node: YamlNode): Finding[] {
+function otherLimit(name: string, node: YamlNode): Finding[] {
   const key = name.startsWith('global-rate-limit') ? 'global-rate-limit' : name;
   const written = node.text ?? '';
   if (/-snippet$/.test(name)) {
     if (!/limit_(req|conn|rate)/.test(written)) return [];
     const why =
       'limits in snippets are lines of NGINX. Save the snippet as a file, and import it with headgate import nginx.';
-    return [{ place: node.place, kind: 'left-out', what: name, why }];
+    return [leftOut(node.place, name, why)];
   }
   const why = Object.hasOwn(LEFT_OUT, key) ? LEFT_OUT[key] : undefined;
   if (why === undefined || written === '0') return [];
-  return [{ place: node.place, kind: 'left-out', what: `${name}: ${written}`, why }];
+  return [leftOut(node.place, `${name}: ${written}`, why)];
 }
 
 /** Undefined for other texts. */

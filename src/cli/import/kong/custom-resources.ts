@@ -1,5 +1,11 @@
 /** Plugins of Kong's ingress controller, and the Ingress and Service objects that name them. */
-import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
+import {
+  annotationList,
+  type IngressPath,
+  ingressPaths,
+  type KubernetesObject,
+  objectsIn,
+} from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Entities, Plugin, Route, RoutePath } from './entities.ts';
 
@@ -8,10 +14,9 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const defined = objects.filter(({ kind }) => /^Kong(Cluster)?Plugin$/.test(kind));
   const plugins = new Map(defined.map((object) => [keyOf(object), pluginOf(object)]));
   const attachedTo = (object: KubernetesObject): Plugin[] =>
-    annotation(object, 'konghq.com/plugins')
-      .split(',')
-      .map((name) => name.trim())
-      .flatMap((name) => plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? []);
+    annotationList(object, 'konghq.com/plugins').flatMap(
+      (name) => plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? [],
+    );
   const services = new Map(
     objects
       .filter(({ kind }) => kind === 'Service')
@@ -70,40 +75,25 @@ function pluginOf({ node }: KubernetesObject): Plugin {
   };
 }
 
-function annotation(object: KubernetesObject, name: string): string {
-  return annotationsOf(object).find(([key]) => key === name)?.[1].text ?? '';
-}
-
 interface IngressRoute {
   readonly route: Omit<Route, 'plugins' | 'service'>;
   readonly backend: string;
 }
 
 function routesOf(object: KubernetesObject): IngressRoute[] {
-  const rules = object.node.get('spec', 'rules')?.items() ?? [];
-  const methods = annotation(object, 'konghq.com/methods')
-    .split(',')
-    .map((each) => each.trim());
-  return rules.flatMap((rule) =>
-    (rule.get('http', 'paths')?.items() ?? []).map((node): IngressRoute => {
-      const host = rule.get('host')?.text;
-      const path = pathOf(node);
-      const route = {
-        ...{ name: object.name, others: [], paths: [path], place: path.place },
-        hosts: host === undefined || host === '' ? [] : [host],
-        methods: methods.filter((each) => each !== ''),
-      };
-      const backend = node.get('backend', 'service', 'name')?.text ?? '';
-      return { route, backend };
-    }),
-  );
+  const methods = annotationList(object, 'konghq.com/methods');
+  return ingressPaths(object).map(({ host, backend, place, ...path }) => {
+    const hosts = host === undefined ? [] : [host];
+    const paths = [pathOf(path, place)];
+    return { route: { name: object.name, others: [], hosts, paths, methods, place }, backend };
+  });
 }
 
 /** A path that begins with `/~` is a regular expression. */
-function pathOf(node: YamlNode): RoutePath {
-  const written = node.get('path')?.text ?? '/';
-  const place = node.get('path')?.place ?? node.place;
+function pathOf(
+  { written, type }: Pick<IngressPath, 'written' | 'type'>,
+  place: RoutePath['place'],
+): RoutePath {
   if (written.startsWith('/~')) return { text: written.slice(2), kind: 'regex', place };
-  const isExact = node.get('pathType')?.text === 'Exact';
-  return { text: written, kind: isExact ? 'exact' : 'prefix', place };
+  return { text: written, kind: type === 'Exact' ? 'exact' : 'prefix', place };
 }

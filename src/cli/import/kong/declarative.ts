@@ -53,7 +53,7 @@ function isEnabled(plugin: YamlNode): boolean {
   return plugin.get('enabled')?.text !== 'false';
 }
 
-/** By which others refer to it. */
+/** Others refer to the entity by these. */
 function idsOf(entity: YamlNode): string[] {
   return ['name', 'id'].flatMap((key) => entity.get(key)?.text ?? []);
 }
@@ -124,7 +124,7 @@ class Reader {
       .map(({ plugin }) => plugin);
   }
 
-  /** Those of services and routes that are not in the file. */
+  /** Plugins of services and routes that are not in the file. */
   loosePlugins(): Plugin[] {
     const global = this.globalPlugins();
     return this.#topLevel

@@ -1,12 +1,12 @@
 /** Services, routes and plugins of Kong, wherever they are configured. */
-import type { SourcePlace } from '../shared/source.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface Plugin {
   /** `rate-limiting` */
   readonly name: string;
   readonly config: YamlNode | undefined;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
   /** `consumer ann`, if it holds for one consumer or a group alone. */
   readonly consumer?: string | undefined;
 }
@@ -20,13 +20,13 @@ export interface Route {
   readonly others: readonly string[];
   readonly plugins: readonly Plugin[];
   readonly service: Service | undefined;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface RoutePath {
   readonly text: string;
   readonly kind: 'prefix' | 'exact' | 'regex';
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Service {
@@ -36,9 +36,9 @@ export interface Service {
 
 export interface Entities {
   readonly routes: readonly Route[];
-  /** For all requests. */
+  /** Plugins that apply to all requests. */
   readonly global: readonly Plugin[];
-  /** Those that are attached to nothing that can be read. */
+  /** Plugins that are attached to nothing that can be read. */
   readonly loose: readonly Plugin[];
 }
 

@@ -1,24 +1,30 @@
 /** Carries over the plugins rate-limiting and rate-limiting-advanced of Kong. */
-import { type Finding, ImportError } from '../shared/finding.ts';
+
+import { lineText, placeText } from '../../proxy-files/file-place.ts';
+import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
+import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
-import { suggestedLimit } from '../shared/limit-text.ts';
-import { rateText, windowProblem } from '../shared/rates.ts';
+import { rateText, suggestedLimit, windowProblem } from '../shared/rates.ts';
 import {
   type LimitedRoute,
   orderFindings,
   policiesOfRoutes,
   refuseTooMany,
 } from '../shared/routes.ts';
-import { lineText, placeText, type Source } from '../shared/source.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
 import { declarativeEntities } from './declarative.ts';
 import type { Entities, Plugin, Route } from './entities.ts';
-import { keyHeaderOf } from './key-auth.ts';
 import { matchesOf } from './matches.ts';
-import { consumerPlugin, otherPlugin, PluginReader, RATE_LIMITING } from './plugins.ts';
+import {
+  consumerPlugin,
+  keyHeaderOf,
+  otherPlugin,
+  PluginReader,
+  RATE_LIMITING,
+} from './plugins.ts';
 
-export function importKong(source: Source): ImportedFile {
+export function importKong({ main: source }: ProxyFiles): ImportedFile {
   const documents = readDocuments(source);
   const entities = joined([...documents.map(declarativeEntities), kubernetesEntities(documents)]);
   const all = everyPlugin(entities);
@@ -26,7 +32,7 @@ export function importKong(source: Source): ImportedFile {
   if (limiting.length === 0) {
     const message =
       'has no plugin rate-limiting or rate-limiting-advanced. Name a declarative configuration of Kong, or Kubernetes objects with its plugins.';
-    throw new ImportError({ file: source.name, line: 1, column: 1 }, message);
+    throw wrongSource(source.name, message);
   }
   const keys = keyHeaderOf(all);
   const reader = new PluginReader(keys.header !== undefined);
@@ -84,7 +90,7 @@ function isLimiting({ name }: Plugin): boolean {
   return RATE_LIMITING.includes(name);
 }
 
-/** Of each kind of plugin Kong runs one: that of the route, else that of the service, else the one for all requests. */
+/** Kong runs one plugin of each kind: that of the route, else that of the service, else the one for all requests. */
 function effective(...levels: readonly (readonly Plugin[])[]): Plugin[] {
   return RATE_LIMITING.flatMap((name) => {
     const found = levels.flatMap((plugins) =>
@@ -154,12 +160,12 @@ function sharedPlugin(plugin: Plugin, counts: ReadonlyMap<string, number>): Find
   const own = ofPlugin.reduce((sum, [, count]) => sum + count, 0);
   if (own < 2) return [];
   const why = `Kong counts all requests of this plugin together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [{ place: plugin.place, kind: 'approximate', what: plugin.name, why }];
+  return [approximate(plugin.place, plugin.name, why)];
 }
 
 function loosePlugin(plugin: Plugin): Finding {
   const { name, place } = plugin;
   const suggested = limitsAlone(plugin).map(suggestedLimit).join(' and ');
   const why = `it belongs to something that is not in this file, or that headgate does not read. Write a policy for its requests${suggested === '' ? '' : `, with ${suggested}`}.`;
-  return { place, kind: 'left-out', what: name, why };
+  return leftOut(place, name, why);
 }

@@ -1,8 +1,7 @@
 /** Makes hosts, paths and methods of a policy file out of Kong's routes. */
-import type { Finding } from '../shared/finding.ts';
-import { hostOf } from '../shared/hosts.ts';
+import { approximate, type Finding, leftOut } from '../shared/finding.ts';
 import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, literalPath, pathsBelow } from '../shared/paths.ts';
+import { ANY_PATH, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
 import type { Route, RoutePath } from './entities.ts';
 
 export interface RouteMatches {
@@ -17,32 +16,35 @@ export function matchesOf({ name, hosts, paths, methods, others, place }: Route)
   const named = hosts.flatMap((host): string[] => {
     const known = hostOf(host);
     if (known !== undefined) return [known];
-    findings.push({
-      place,
-      kind: 'left-out',
-      what: `host ${host} of route ${name}`,
-      why: 'a policy file has hosts such as api.example.com and *.example.com. Write policies for the hosts that you mean.',
-    });
+    findings.push(
+      leftOut(
+        place,
+        `host ${host} of route ${name}`,
+        'a policy file has hosts such as api.example.com and *.example.com. Write policies for the hosts that you mean.',
+      ),
+    );
     return [];
   });
   const templates = paths.flatMap((path) => {
     const found = templatesOfPath(path);
     if (found !== undefined) return found;
-    findings.push({
-      place: path.place,
-      kind: 'left-out',
-      what: `path ${path.text} of route ${name}`,
-      why: 'a policy file has paths such as /login, /users/:id and /files/*. Write policies for the paths that you mean.',
-    });
+    findings.push(
+      leftOut(
+        path.place,
+        `path ${path.text} of route ${name}`,
+        'a policy file has paths such as /login, /users/:id and /files/*. Write policies for the paths that you mean.',
+      ),
+    );
     return [];
   });
   if (others.length > 0) {
-    findings.push({
-      place,
-      kind: 'approximate',
-      what: `route ${name}`,
-      why: `a policy file cannot have its ${others.join(' and ')}. The policy applies to requests whether they match or not.`,
-    });
+    findings.push(
+      approximate(
+        place,
+        `route ${name}`,
+        `a policy file cannot have its ${others.join(' and ')}. The policy applies to requests whether they match or not.`,
+      ),
+    );
   }
   const upper = methods.map((method) => method.toUpperCase());
   return {

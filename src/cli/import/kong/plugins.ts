@@ -1,7 +1,7 @@
-/** Reads the plugins of Kong that limit requests. */
+/** Reads the plugins of Kong that limit requests, and the one that names the header of API keys. */
 import type { Partition } from '../../../gateway/core/policy.ts';
-import type { Finding } from '../shared/finding.ts';
-import { headerPartition, INVENTED } from '../shared/headers.ts';
+import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
+import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Plugin } from './entities.ts';
@@ -74,98 +74,76 @@ export class PluginReader {
     const written = (config?.entries() ?? []).flatMap(([period, node]): Written[] => {
       const limit = node.number;
       const text = `${period}: ${node.text ?? ''}`;
-      const at = { place: node.place, what: text };
-      if (!/^(second|minute|hour|day|month|year)$/.test(period)) return [];
-      if (limit === undefined) {
-        if (node.text !== undefined)
-          this.findings.push({
-            ...at,
-            kind: 'left-out',
-            why: 'it is not a number. Write a limit by hand.',
-          });
+      if (!/^(second|minute|hour|day|month|year)$/.test(period) || node.text === undefined)
         return [];
-      }
-      if (period === 'year') {
-        this.findings.push({
-          ...at,
-          kind: 'left-out',
-          why: 'the longest window of headgate is 31 days. Let the application count what it sells by the year.',
-        });
+      if (limit === undefined || period === 'year') {
+        const why =
+          limit === undefined
+            ? 'it is not a number. Write a limit by hand.'
+            : 'the longest window of headgate is 31 days. Let the application count what it sells by the year.';
+        this.findings.push(leftOut(node.place, text, why));
         return [];
       }
       if (period === 'month') {
-        this.findings.push({
-          ...at,
-          kind: 'approximate',
-          why: 'Kong counts by the calendar month, and headgate in any 31 days.',
-        });
+        const why = 'Kong counts by the calendar month, and headgate in any 31 days.';
+        this.findings.push(approximate(node.place, text, why));
       }
       return [{ limit, windowMs: PERIODS_MS[period] ?? LONGEST_MS, text }];
     });
     return written.sort((a, b) => a.windowMs - b.windowMs);
   }
 
-  #perOf(plugin: Plugin, written: YamlNode | undefined): Partition {
+  #perOf({ name, config, place }: Plugin, written: YamlNode | undefined): Partition {
     const by = written?.text ?? 'consumer';
-    const at = { place: written?.place ?? plugin.place, what: `${plugin.name} by ${by}` };
-    switch (by) {
-      case 'ip':
-        return 'ip';
-      case 'service':
-        return 'global';
-      case 'header':
-        return this.#headerOf(plugin, at);
-      case 'path':
-        this.findings.push({
-          ...at,
-          kind: 'approximate',
-          why: 'Kong counts requests of one path together and all others by address. headgate counts all of them by address. Write a policy for the path with a limit per: global.',
-        });
-        return 'ip';
-      default:
-        if (this.#hasKeys) return 'client';
-        this.findings.push({
-          ...at,
-          kind: 'approximate',
-          why: 'the file has no key-auth, so headgate does not know your consumers. It counts addresses, as Kong does for requests without a consumer. If your proxy passes on the name of the user in a header, name it in identity.user.',
-        });
-        return 'ip';
-    }
-  }
-
-  #headerOf({ config }: Plugin, at: Pick<Finding, 'place' | 'what'>): Partition {
-    const name = config?.get('header_name')?.text?.toLowerCase() ?? '';
-    const per = headerPartition(name) ?? 'ip';
-    const why =
-      per === 'ip'
-        ? 'headgate does not count by this header. It counts the address of the client.'
-        : INVENTED;
-    this.findings.push({ ...at, kind: 'approximate', why });
+    const [per, why] = this.#partition(by, config);
+    if (why !== undefined)
+      this.findings.push(approximate(written?.place ?? place, `${name} by ${by}`, why));
     return per;
   }
 
+  /** The text says what differs from Kong. */
+  #partition(by: string, config: YamlNode | undefined): [Partition, string?] {
+    switch (by) {
+      case 'ip':
+        return ['ip'];
+      case 'service':
+        return ['global'];
+      case 'header':
+        return partitionOfHeader(config?.get('header_name')?.text ?? '');
+      case 'path':
+        return ['ip', BY_PATH];
+      default:
+        return this.#hasKeys ? ['client'] : ['ip', BY_CONSUMER];
+    }
+  }
+
   #noteOptions({ config, name }: Plugin): void {
-    const note = (node: YamlNode | undefined, what: string, why: string) => {
-      if (node !== undefined)
-        this.findings.push({ place: node.place, kind: 'note', what: `${name} ${what}`, why });
+    const add = (node: YamlNode | undefined, what: string, why: string) => {
+      if (node !== undefined) this.findings.push(note(node.place, `${name} ${what}`, why));
     };
     const status = config?.get('error_code');
-    if (status?.text !== '429')
-      note(
-        status,
-        `error_code: ${status?.text ?? ''}`,
-        'headgate answers 429, with the time to wait.',
-      );
+    if (status?.text !== '429') {
+      const what = `error_code: ${status?.text ?? ''}`;
+      add(status, what, 'headgate answers 429, with the time to wait.');
+    }
     const hidden = config?.get('hide_client_headers');
-    if (hidden?.isTrue === true)
-      note(
-        hidden,
-        'hide_client_headers',
-        'headgate says in headers how much remains. Let the proxy remove them if clients must not see them.',
-      );
+    if (hidden?.isTrue === true) add(hidden, 'hide_client_headers', HIDDEN);
     const redis = config?.get('redis') ?? config?.get('redis_host');
-    note(redis, 'redis', 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.');
+    add(redis, 'redis', 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.');
   }
+}
+
+const BY_PATH =
+  'Kong counts requests of one path together and all others by address. headgate counts all of them by address. Write a policy for the path with a limit per: global.';
+const BY_CONSUMER =
+  'the file has no key-auth, so headgate does not know your consumers. It counts addresses, as Kong does for requests without a consumer. If your proxy passes on the name of the user in a header, name it in identity.user.';
+const HIDDEN =
+  'headgate says in headers how much remains. Let the proxy remove them if clients must not see them.';
+
+function partitionOfHeader(name: string): [Partition, string] {
+  const per = headerPartition(name.toLowerCase()) ?? 'ip';
+  const why = 'headgate does not count by this header. It counts the address of the client.';
+  return [per, per === 'ip' ? why : INVENTED];
 }
 
 /** `limit` and `window_size` are lists of the same length. */
@@ -181,7 +159,7 @@ function windowsOf(config: YamlNode | undefined): Written[] {
 /** What is said about a plugin of another kind; nothing if it limits nothing. */
 export function otherPlugin({ name, place }: Plugin): Finding[] {
   const why = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
-  return why === undefined ? [] : [{ place, kind: 'left-out', what: name, why }];
+  return why === undefined ? [] : [leftOut(place, name, why)];
 }
 
 /** Limits of one consumer are those of a plan. */
@@ -195,5 +173,30 @@ export function consumerPlugin(
       .replaceAll(/[^a-z0-9_-]+/g, '-')
       .replace(/^[-_]+/, '') || 'plan';
   const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${limits.join(', ')}] }.`;
-  return { place, kind: 'left-out', what: `${name} of ${consumer ?? 'a consumer'}`, why };
+  return leftOut(place, `${name} of ${consumer ?? 'a consumer'}`, why);
+}
+
+export interface KeyHeader {
+  /** Undefined if the file has no key-auth. */
+  readonly header: string | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** Kong reads this header if key_names is not set. */
+const DEFAULT_NAME = 'apikey';
+const LIST_KEYS =
+  'a policy file has only the SHA-256 of keys. Print entries for identity.api_key.keys with headgate key new. Until then, a key also counts for its address.';
+
+export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
+  const [plugin] = plugins.filter(({ name }) => /^key-auth(-enc)?$/.test(name));
+  if (plugin === undefined) return { header: undefined, findings: [] };
+  const names = plugin.config?.get('key_names')?.texts() ?? [DEFAULT_NAME];
+  const header = names.map((name) => name.toLowerCase()).find(isKeyHeader);
+  const at = { place: plugin.place, what: `${plugin.name} ${names.join(', ')}` };
+  if (header === undefined) {
+    const why =
+      'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
+    return { header: DEFAULT_NAME, findings: [approximate(at.place, at.what, why)] };
+  }
+  return { header, findings: [leftOut(at.place, at.what, LIST_KEYS)] };
 }

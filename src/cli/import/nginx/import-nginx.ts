@@ -1,21 +1,23 @@
 /** Carries over `limit_req` of NGINX. Its leaky bucket lets the same requests pass as a token bucket of burst + 1. */
-import { type Finding, ImportError } from '../shared/finding.ts';
+
+import { readNginxConfig } from '../../proxy-files/nginx-syntax/config.ts';
+import { type Directive, everyDirective, named } from '../../proxy-files/nginx-syntax/directive.ts';
+import { NginxSyntaxError } from '../../proxy-files/nginx-syntax/syntax-error.ts';
+import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
+import { type Finding, ImportError, leftOut, note, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedPolicy, ImportedRules } from '../shared/imported-limit.ts';
 import { refuseTooMany } from '../shared/routes.ts';
-import type { Source } from '../shared/source.ts';
-import { readConfiguration } from './includes.ts';
 import { type Level, levelOf, NO_LIMITS, zonesOf } from './limits.ts';
 import { locationsOf } from './locations.ts';
 import { policiesOfServer } from './policies.ts';
 import { realIpOf } from './real-ip.ts';
 import { Rules } from './rules.ts';
 import { type ServerHosts, serversOf } from './server.ts';
-import { type Directive, named } from './tree.ts';
 import { variablesOf } from './variables.ts';
 import { exemptOf, otherLimits, zoneFindings } from './zone-findings.ts';
 
-export function importNginx(source: Source): ImportedFile {
-  const { directives, findings } = readConfiguration(source);
+export function importNginx(files: ProxyFiles): ImportedFile {
+  const { directives, findings } = configurationOf(files);
   const blocks = named(directives, 'http').flatMap(({ block }) => block);
   // A file of one site has no http block.
   const http = blocks.length > 0 ? blocks : directives;
@@ -23,8 +25,8 @@ export function importNginx(source: Source): ImportedFile {
   const zones = zonesOf(http, variablesOf(every));
   const limits = named(every, 'limit_req');
   if (zones.size === 0 && limits.length === 0) {
-    throw new ImportError(
-      { file: source.name, line: 1, column: 1 },
+    throw wrongSource(
+      files.main.name,
       'has no limit_req_zone and no limit_req. Name the nginx.conf that includes the others.',
     );
   }
@@ -51,16 +53,33 @@ export function importNginx(source: Source): ImportedFile {
   };
 }
 
-/** Every directive, at any depth. */
-function everyDirective(directives: readonly Directive[]): Directive[] {
-  return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
+interface Configuration {
+  readonly directives: readonly Directive[];
+  /** About files that could not be read. */
+  readonly findings: readonly Finding[];
+}
+
+function configurationOf(files: ProxyFiles): Configuration {
+  try {
+    const { tree, problems } = readNginxConfig(files);
+    const refused = problems.find(({ isUnreadable }) => !isUnreadable);
+    if (refused !== undefined) throw new ImportError(refused.place, refused.problem);
+    const findings = problems.map(({ place, path, problem }) => {
+      const why = `${problem}. If it has limits, import it too, or run the command where NGINX reads it.`;
+      return leftOut(place, `include ${path}`, why);
+    });
+    return { directives: tree, findings };
+  } catch (error) {
+    if (!(error instanceof NginxSyntaxError)) throw error;
+    throw new ImportError(error.place, error.reason);
+  }
 }
 
 interface MadePolicies {
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** By zone: the policies that count in it. */
+  /** The policies that count in a zone. */
   readonly used: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -152,15 +171,9 @@ function wholeOf(level: Level, { rules, used }: WholeParts): ImportedRules | und
 
 /** Which server answers hosts that no server names decides what headgate must do with them. */
 function generalFinding({ directive }: ServerHosts, catchAll: ServerHosts | undefined): Finding {
-  const at = { place: directive.place, kind: 'note' as const, what: 'server' };
-  if (catchAll !== undefined) {
-    return {
-      ...at,
-      why: 'this server answers hosts that no other server names, so its policies have no host. In headgate a path counts before a host: other hosts have policies for these paths, too.',
-    };
-  }
-  return {
-    ...at,
-    why: 'NGINX answers hosts that no server names by its default server, and headgate applies default to them. Add a server with default_server that returns 444, so that nobody gets around the policies with another host.',
-  };
+  const why =
+    catchAll === undefined
+      ? 'NGINX answers hosts that no server names by its default server, and headgate applies default to them. Add a server with default_server that returns 444, so that nobody gets around the policies with another host.'
+      : 'this server answers hosts that no other server names, so its policies have no host. In headgate a path counts before a host: other hosts have policies for these paths, too.';
+  return note(directive.place, 'server', why);
 }

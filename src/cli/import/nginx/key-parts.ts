@@ -1,11 +1,11 @@
 /** What the variables of a key say, and what they say together. */
 import type { Partition } from '../../../gateway/core/policy.ts';
-import type { FindingKind } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { Variables } from './variables.ts';
 
 export interface KeyRemark {
-  readonly kind: FindingKind;
+  /** The same limit counts otherwise, and not only something beside it. */
+  readonly isApproximate: boolean;
   readonly why: string;
 }
 
@@ -43,7 +43,6 @@ export function isAddressVariable(name: string): boolean {
   return ADDRESSES.test(name) && !name.startsWith('http_');
 }
 
-/** Of a key of these variables, and of literal text. */
 export function meaningOfParts(names: readonly string[], variables: Variables): KeyMeaning {
   const parts: Part[] = [];
   for (const name of names) {
@@ -83,7 +82,7 @@ function combined(parts: readonly Part[]): KeyMeaning {
   if (parts.some(({ isHeader }) => isHeader)) {
     const why =
       'a client can write this header. headgate counts the address that your proxy reports, or the one that identity.trusted_proxies vouch for.';
-    remarks.push({ kind: 'note', why });
+    remarks.push({ isApproximate: false, why });
   }
   if (has('path')) {
     if (!has('ip') && header === undefined)
@@ -113,7 +112,7 @@ function combined(parts: readonly Part[]): KeyMeaning {
     const per = headerPartition(header);
     if (per === undefined) return `headgate does not count by the header ${header}`;
     const why = `without the header ${header}, NGINX does not limit a request, and headgate counts it for its address. ${INVENTED}`;
-    return counted(per, { remarks: [...remarks, { kind: 'approximate', why }] });
+    return counted(per, { remarks: [...remarks, { isApproximate: true, why }] });
   }
   return counted('global', { remarks });
 }
@@ -126,5 +125,5 @@ export function counted(
 }
 
 export function approximate(why: string): KeyRemark {
-  return { kind: 'approximate', why: `${why}.` };
+  return { isApproximate: true, why: `${why}.` };
 }

@@ -1,8 +1,9 @@
 /** The `limit_req_zone` and `limit_req` lines of an NGINX configuration. */
-import type { RateAmount } from '../shared/rates.ts';
+
+import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
+import type { RateAmount } from '../shared/imported-limit.ts';
 import { keyMeaning } from './key.ts';
 import type { KeyMeaning } from './key-parts.ts';
-import { type Directive, named } from './tree.ts';
 import type { Variables } from './variables.ts';
 
 export interface Zone {

@@ -1,10 +1,11 @@
 /** The locations of a server, with the limits that hold in each. */
-import type { Finding } from '../shared/finding.ts';
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
+import { approximate, type Finding } from '../shared/finding.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, covers, literalPath, pathsBelow } from '../shared/paths.ts';
-import type { SourcePlace } from '../shared/source.ts';
 import { type Level, levelOf, NO_LIMITS } from './limits.ts';
-import { type Directive, directiveText, named } from './tree.ts';
 
 export interface LocationLimits {
   /** A path of a policy file; undefined if it cannot name the location. */
@@ -12,7 +13,7 @@ export interface LocationLimits {
   readonly level: Level;
   /** `location = /login` */
   readonly title: string;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
   readonly isRegex: boolean;
   /** `^~` and `=`: NGINX does not try regular expressions. */
   readonly isFinal: boolean;
@@ -84,6 +85,6 @@ export function orderFindings(locations: readonly LocationLimits[]): Finding[] {
     );
     if (hidden === undefined) return [];
     const why = `NGINX prefers this location to "${hidden.title}", and headgate does not. Check which limits requests of ${hidden.template} should have.`;
-    return [{ place: regex.place, kind: 'approximate' as const, what: regex.title, why }];
+    return [approximate(regex.place, regex.title, why)];
   });
 }

@@ -1,18 +1,19 @@
 /** Makes the policies of one server: one for each location whose limits differ from those around it. */
-import type { Finding } from '../shared/finding.ts';
+
+import { lineText } from '../../proxy-files/file-place.ts';
+import { type Finding, leftOut } from '../shared/finding.ts';
 import type { ImportedPolicy, ImportedRules } from '../shared/imported-limit.ts';
 import { ANY_PATH, nearestAround } from '../shared/paths.ts';
-import { lineText } from '../shared/source.ts';
 import type { Level } from './limits.ts';
 import { type LocationLimits, orderFindings } from './locations.ts';
 import type { MethodRules, Rules } from './rules.ts';
 
 export interface ServerPolicies {
-  /** For all requests that no policy names. Undefined if they are not limited. */
+  /** Applies to requests that no policy names. Undefined if they are not limited. */
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** By policy: the zones that it counts in. */
+  /** The zones that a policy counts in. */
   readonly zones: ReadonlyMap<ImportedPolicy | ImportedRules, readonly string[]>;
 }
 
@@ -53,7 +54,7 @@ export function policiesOfServer(
       const why = title.startsWith('location @')
         ? 'headgate sees the path that the client sent, and NGINX comes to this location later. Write policies for the paths that you mean.'
         : 'a policy file has paths such as /login, /users/:id and /files/*. headgate applies the policy of the path around it. Write policies for the paths that you mean.';
-      findings.push({ place, kind: 'left-out', what: title, why });
+      findings.push(leftOut(place, title, why));
     } else if (!templates.has(template)) add(location, template);
     if (template !== undefined) templates.add(template);
   }

@@ -1,7 +1,6 @@
-/** Carries over whom NGINX believes about the client's address. */
-import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
-import type { Finding } from '../shared/finding.ts';
-import { type Directive, directiveText, named } from './tree.ts';
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
+import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
+import { type Finding, leftOut, note } from '../shared/finding.ts';
 
 export interface RealIp {
   readonly sources: readonly string[];
@@ -22,22 +21,24 @@ export function realIpOf(directives: readonly Directive[]): RealIp {
     ({ args: [name = ''] }) => !['x-forwarded-for', 'proxy_protocol'].includes(name.toLowerCase()),
   );
   if (unread !== undefined) {
-    findings.push({
-      place: unread.place,
-      kind: 'note',
-      what: directiveText(unread),
-      why: 'keep this line in NGINX: NGINX reports the address to headgate. headgate itself reads X-Forwarded-For; to read another header, name it in identity.sources.',
-    });
+    findings.push(
+      note(
+        unread.place,
+        directiveText(unread),
+        'keep this line in NGINX: NGINX reports the address to headgate. headgate itself reads X-Forwarded-For; to read another header, name it in identity.sources.',
+      ),
+    );
   }
   const trustedProxies = networks.flatMap((directive) => {
     const [network = ''] = directive.args;
     if (addressRange.safeParse(network).success && network !== 'cloudflare') return [network];
-    findings.push({
-      place: directive.place,
-      kind: 'left-out',
-      what: directiveText(directive),
-      why: 'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
-    });
+    findings.push(
+      leftOut(
+        directive.place,
+        directiveText(directive),
+        'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
+      ),
+    );
     return [];
   });
   return { sources: [], trustedProxies, findings };

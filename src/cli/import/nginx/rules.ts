@@ -1,10 +1,11 @@
 /** Turns what holds at a level into limits of policies, and says what differs. */
-import type { Finding } from '../shared/finding.ts';
+
+import { lineText } from '../../proxy-files/file-place.ts';
+import { directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
+import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
-import { lineText } from '../shared/source.ts';
 import type { CountedKey } from './key-parts.ts';
 import type { Level, LimitReq, Zone } from './limits.ts';
-import { directiveText } from './tree.ts';
 
 /** A limit of NGINX that a policy file can have. */
 interface CarriedLimit {
@@ -31,7 +32,7 @@ export class Rules {
     this.#zones = zones;
   }
 
-  /** Those for the other methods come last. */
+  /** The rules for all other methods come last. */
   of(level: Level): MethodRules[] {
     const carried = level.limits
       .map((each) => this.#carry(each))
@@ -61,31 +62,30 @@ export class Rules {
 
   #read({ zone: name, burst, delays, directive }: LimitReq): CarriedLimit | undefined {
     const what = directiveText(directive);
-    const at = { place: directive.place, what };
     const zone = this.#zones.get(name);
     if (zone === undefined) {
       const why = `there is no limit_req_zone with the name "${name}". Import the file that has it.`;
-      this.findings.push({ ...at, kind: 'left-out', why });
+      this.findings.push(leftOut(directive.place, what, why));
       return undefined;
     }
     const { meaning, rate } = zone;
-    const zoneAt = { place: zone.directive.place, what: directiveText(zone.directive) };
+    const { place } = zone.directive;
+    const written = directiveText(zone.directive);
     if (rate === undefined) {
-      this.findings.push({
-        ...zoneAt,
-        kind: 'left-out',
-        why: 'its rate is not one that NGINX accepts, such as 10r/s or 30r/m.',
-      });
+      const why = 'its rate is not one that NGINX accepts, such as 10r/s or 30r/m.';
+      this.findings.push(leftOut(place, written, why));
       return undefined;
     }
     if (typeof meaning === 'string') {
-      this.findings.push({ ...zoneAt, kind: 'left-out', why: `${meaning}.` });
+      this.findings.push(leftOut(place, written, `${meaning}.`));
       return undefined;
     }
-    this.findings.push(...meaning.remarks.map((remark) => ({ ...zoneAt, ...remark })));
+    for (const { isApproximate, why } of meaning.remarks)
+      this.findings.push((isApproximate ? approximate : note)(place, written, why));
     if (delays) {
-      const why = `NGINX delays requests above the rate, and headgate does not: it lets the same number pass, at once. To spread them, keep limit_req in NGINX as well.`;
-      this.findings.push({ ...at, kind: 'approximate', why });
+      const why =
+        'NGINX delays requests above the rate, and headgate does not: it lets the same number pass, at once. To spread them, keep limit_req in NGINX as well.';
+      this.findings.push(approximate(directive.place, what, why));
     }
     return {
       limit: { rate, per: meaning.per, burst: burst + 1 },

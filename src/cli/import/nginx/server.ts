@@ -1,12 +1,13 @@
 /** The servers of an NGINX configuration, and the hosts that they answer. */
-import type { Finding } from '../shared/finding.ts';
-import { hostOf } from '../shared/hosts.ts';
+
+import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
+import { type Finding, leftOut } from '../shared/finding.ts';
+import { hostOf } from '../shared/paths.ts';
 import { returnsAtOnce } from './locations.ts';
-import { type Directive, directiveText, named } from './tree.ts';
 
 export interface ServerHosts {
   readonly directive: Directive;
-  /** Those that a policy file can name. */
+  /** Hosts that a policy file can name. */
   readonly hosts: readonly string[];
   /** Whether it answers hosts that no server names. */
   readonly isCatchAll: boolean;
@@ -53,12 +54,7 @@ function hostsOf(directive: Directive): ServerHosts {
       if (valid.length < written.length) {
         const why =
           'a policy file has hosts such as api.example.com and *.example.com. The limits of this server hold only for its other names: write policies for the hosts that you mean.';
-        findings.push({
-          place: line.place,
-          kind: 'left-out',
-          what: directiveText({ ...line, args: [name] }),
-          why,
-        });
+        findings.push(leftOut(line.place, directiveText({ ...line, args: [name] }), why));
       }
       return valid;
     }),

@@ -1,24 +1,24 @@
 /** The variables that `map` and `geo` make. */
-import { type Directive, named } from './tree.ts';
+import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 
 export interface MapVariable {
   readonly kind: 'map';
   /** `$limit` */
   readonly source: string;
-  /** In the order of the file, without the default. */
+  /** They have the order of the file, and the default is not among them. */
   readonly values: readonly { readonly pattern: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-export interface GeoVariable {
+interface GeoVariable {
   readonly kind: 'geo';
   readonly networks: readonly { readonly network: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-export type MadeVariable = MapVariable | GeoVariable;
+type MadeVariable = MapVariable | GeoVariable;
 
-/** By name, without the dollar. */
+/** The names have no dollar. */
 export type Variables = ReadonlyMap<string, MadeVariable>;
 
 const OF_MAP: readonly string[] = ['hostnames', 'volatile', 'default', 'include'];

@@ -1,9 +1,10 @@
 /** What differs between zones of NGINX and policies of headgate. */
-import type { Finding } from '../shared/finding.ts';
+
+import { type Directive, directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
+import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ExemptEntry } from '../shared/imported-limit.ts';
 import type { Zone } from './limits.ts';
 import { exemptNetworks } from './real-ip.ts';
-import { type Directive, directiveText } from './tree.ts';
 
 /** `used` has the policies that count in a zone, by its name. */
 export function zoneFindings(
@@ -21,14 +22,7 @@ function sharedZones(
     const zone = zones.get(name);
     if (zone === undefined || policies.length < 2) return [];
     const why = `NGINX counts all requests of this zone together, and headgate counts each policy by itself: ${policies.slice(0, 8).join(', ')}${policies.length > 8 ? ' and more' : ''}. A client gets the limit in each of them.`;
-    return [
-      {
-        place: zone.directive.place,
-        kind: 'approximate' as const,
-        what: directiveText(zone.directive),
-        why,
-      },
-    ];
+    return [approximate(zone.directive.place, directiveText(zone.directive), why)];
   });
 }
 
@@ -64,15 +58,17 @@ function exemptFindings(
     const networks = networksOf(zone);
     const at = { place: zone.directive.place, what: directiveText(zone.directive) };
     const odd = networks.filter((network) => !exemptNetworks(networks).includes(network));
-    const left: Finding[] = odd.map((network) => ({
-      ...at,
-      kind: 'left-out',
-      why: `"${network}" cannot be exempt in a policy file. Name a narrower network.`,
-    }));
+    const left: Finding[] = odd.map((network) =>
+      leftOut(
+        at.place,
+        at.what,
+        `"${network}" cannot be exempt in a policy file. Name a narrower network.`,
+      ),
+    );
     if (lists.size < 2 || networks.length === 0) return left;
     const why =
       'NGINX exempts these networks from this zone alone. "exempt" of the policy file exempts them from every limit.';
-    return [...left, { ...at, kind: 'approximate' as const, why }];
+    return [...left, approximate(at.place, at.what, why)];
   });
 }
 
@@ -86,9 +82,9 @@ const OTHERS: Readonly<Record<string, string>> = {
 export function otherLimits(directive: Directive): Finding[] {
   const what = directiveText(directive);
   const why = Object.hasOwn(OTHERS, directive.name) ? OTHERS[directive.name] : undefined;
-  if (why !== undefined) return [{ place: directive.place, kind: 'left-out', what, why }];
+  if (why !== undefined) return [leftOut(directive.place, what, why)];
   if (directive.name !== 'limit_req_status' || directive.args[0] === '429') return [];
   const status =
     'headgate answers 429, with the time to wait. If clients need another status, change it in the proxy.';
-  return [{ place: directive.place, kind: 'note', what, why: status }];
+  return [note(directive.place, what, status)];
 }

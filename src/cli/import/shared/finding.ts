@@ -1,36 +1,35 @@
-/** What the person who runs an import has to know about one place of the source. */
-import { placeText, type SourcePlace } from './source.ts';
+/** Diagnostics of an import: what differs at one place of the source. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { type FilePlace, placeText } from '../../proxy-files/file-place.ts';
 
-/**
- * `left-out`: the policy file has nothing in its place. `approximate`: the policy file has something that counts
- * otherwise. `note`: it is carried over, and something beside it differs.
- */
-export type FindingKind = 'left-out' | 'approximate' | 'note';
+export type Finding = Diagnostic & { readonly place: NonNullable<Diagnostic['place']> };
 
-export interface Finding {
-  readonly place: SourcePlace;
-  readonly kind: FindingKind;
-  /** The text of the source that it is about: `limit_conn perip 10`. */
-  readonly what: string;
-  /** Sentences: why, and what to do. */
-  readonly why: string;
-}
+/** `what` is the text of the source: `limit_conn perip 10`. `why` is sentences: the reason, and what to do. */
+type MakeFinding = (place: FilePlace, what: string, why: string) => Finding;
 
-const WORDS: Readonly<Record<FindingKind, string>> = {
-  'left-out': 'not carried over',
-  approximate: 'approximate',
-  note: 'note',
-};
+const made =
+  (rule: string, severity: Diagnostic['severity'], words: string): MakeFinding =>
+  ({ file, line, column }, what, why) => {
+    const message = `${shortened(what)}: ${words}: ${why}`;
+    return { rule, severity, file, place: { line, column }, path: '', message, remedy: '' };
+  };
+
+/** The policy file has nothing in its place. */
+export const leftOut = made('left-out', 'warning', 'not carried over');
+/** The policy file has something that counts otherwise. */
+export const approximate = made('approximate', 'warning', 'approximate');
+/** It is carried over, and something beside it differs. */
+export const note = made('note', 'info', 'note');
 
 const MAX_SHOWN = 80;
 
 /** `site.conf:12:5: limit_conn perip 10: not carried over: ...` */
-export function findingLine({ place, kind, what, why }: Finding): string {
-  return `${placeText(place)}: ${shortened(what)}: ${WORDS[kind]}: ${why}`;
+export function findingLine({ file, place, message }: Finding): string {
+  return `${placeText({ file, ...place })}: ${message}`;
 }
 
 /** One line of at most 80 characters. */
-export function shortened(text: string): string {
+function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN - 3)}...` : line;
 }
@@ -39,20 +38,12 @@ export function shortened(text: string): string {
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 
-  readonly #place: SourcePlace;
-  readonly #reason: string;
-
-  constructor(place: SourcePlace, reason: string) {
+  constructor(place: FilePlace, reason: string) {
     super(`${placeText(place)}: ${reason}`);
-    this.#place = place;
-    this.#reason = reason;
   }
+}
 
-  /** The same error with a likely cause. */
-  because(cause: string): ImportError {
-    return new ImportError(
-      this.#place,
-      `${this.#reason}. ${cause.charAt(0).toUpperCase()}${cause.slice(1)}`,
-    );
-  }
+/** The source as a whole is not what it should be. */
+export function wrongSource(file: string, reason: string): ImportError {
+  return new ImportError({ file, line: 1, column: 1 }, reason);
 }

@@ -1,6 +1,6 @@
 /** Headers by which a policy file can count. */
 import { identitySchema } from '../../../gateway/config/policy-file/identity-schema.ts';
-import { parsePartition } from '../../../gateway/config/policy-file/partition-name.ts';
+import { parsePartition } from '../../../gateway/config/policy-file/limit-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
 
 /** Proxies write the client's address into these. headgate counts them as the address. */
@@ -21,6 +21,6 @@ export function isKeyHeader(name: string): boolean {
   return identitySchema.safeParse({ api_key: { header: name } }).success;
 }
 
-/** For the findings on limits per header. */
+/** Stands in findings on limits per header. */
 export const INVENTED =
   'All values from one address together get twice the limit, so that inventing values gains nothing. If your proxy sets the header itself, list it in identity.verified_headers.';

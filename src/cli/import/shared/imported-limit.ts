@@ -1,8 +1,12 @@
 /** What every converter makes: limits and policies, before they are written as YAML. */
 import type { Partition } from '../../../gateway/core/policy.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { Finding } from './finding.ts';
-import type { RateAmount } from './rates.ts';
-import type { SourcePlace } from './source.ts';
+
+export interface RateAmount {
+  readonly limit: number;
+  readonly windowMs: number;
+}
 
 export interface ImportedLimit {
   readonly rate: RateAmount;
@@ -32,7 +36,7 @@ export interface ImportedPolicy extends ImportedRules {
   readonly match: ImportedMatch | undefined;
   /** Applies in addition to the most specific policy. */
   readonly always?: boolean;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface ExemptEntry {

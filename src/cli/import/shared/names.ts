@@ -6,7 +6,7 @@ const RESERVED: readonly string[] = ['default', 'none'];
 
 export class PolicyNames {
   readonly #taken = new Set(RESERVED);
-  /** By name: how often it was wanted, so that many equal names cost no more than others. */
+  /** Counts how often a name was wanted, so that many equal names cost no more than others. */
   readonly #counts = new Map<string, number>();
 
   /** A name of 1 to 64 of a-z, 0-9, "_" and "-" that was not given before. */

@@ -8,7 +8,6 @@ import { ANY_PATH, literalPath, segmentText, valid } from './paths.ts';
 const MAX_PATHS = 32;
 const MAX_LENGTH = 500;
 
-/** A part of an expression: literal text, a whole segment, any rest, or several texts. */
 type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'segment' }

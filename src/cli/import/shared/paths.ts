@@ -1,5 +1,6 @@
-/** Makes paths of a policy file out of the paths of other configurations. */
+/** Makes hosts and paths of a policy file out of those of other configurations. */
 
+import { checkHostTemplate } from '../../../gateway/config/policy-file/match.ts';
 import { checkPathTemplate, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
 
@@ -59,7 +60,7 @@ export function covers(outer: string | undefined, inner: string | undefined): bo
   return wide.length === narrow.length;
 }
 
-/** Of those that have all paths of the template and more, the one that is nearest to it. */
+/** Finds the narrowest of the templates that cover this one and more. */
 export function nearestAround<T extends { readonly template: string | undefined }>(
   template: string | undefined,
   all: readonly T[],
@@ -75,4 +76,17 @@ export function nearestAround<T extends { readonly template: string | undefined 
 
 function segmentsOf(template = ANY_PATH): string[] {
   return template.slice(1).split('/');
+}
+
+/** Lower case and without a port. Undefined if a policy file cannot name it. */
+export function hostOf(text: string): string | undefined {
+  const host = text
+    .toLowerCase()
+    .replace(/:\d{1,5}$/, '')
+    .replace(/\.$/, '');
+  try {
+    return checkHostTemplate(host);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,11 +1,6 @@
-/** Converts rates and windows to those that a policy file can have. */
-import { UNIT_MS } from '../../../gateway/config/duration.ts';
+import { UNIT_MS } from '../../../gateway/config/rate.ts';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../../../gateway/core/counting/store.ts';
-
-export interface RateAmount {
-  readonly limit: number;
-  readonly windowMs: number;
-}
+import type { ImportedLimit, RateAmount } from './imported-limit.ts';
 
 const UNITS = Object.entries(UNIT_MS).sort(([, a], [, b]) => b - a);
 
@@ -38,7 +33,7 @@ export function paceOf(count: number, periodMs: number): RateAmount | undefined 
   return undefined;
 }
 
-/** The same pace in one second or one minute, if the numbers allow it. */
+/** Shortens the window to one second or one minute, if the numbers allow it. */
 function shortened({ limit, windowMs }: RateAmount): RateAmount | undefined {
   for (const shorter of [60_000, 1_000]) {
     const pace = { limit: Math.floor((limit * shorter) / windowMs), windowMs: shorter };
@@ -52,7 +47,23 @@ export function largestBurst({ limit, windowMs }: RateAmount): number {
   return Math.min(MAX_LIMIT, Math.floor((MAX_WINDOW_MS * limit) / windowMs));
 }
 
-/** The same pace in other numbers. */
 export function multiplied({ limit, windowMs }: RateAmount, factor: number): RateAmount {
   return { limit: limit * factor, windowMs: windowMs * factor };
+}
+
+/** `per` is undefined for every client. */
+export function limitText(
+  { rate, burst }: Pick<ImportedLimit, 'rate' | 'burst'>,
+  per: string | undefined,
+): string {
+  const parts = [
+    ...(per === undefined ? [] : [`per: ${per.includes(':') ? JSON.stringify(per) : per}`]),
+    ...(burst === undefined ? [] : ['algorithm: token-bucket', `burst: ${burst}`]),
+  ];
+  return parts.length === 0 ? rateText(rate) : `{ rate: ${rateText(rate)}, ${parts.join(', ')} }`;
+}
+
+/** Writes what a policy for other requests would have. */
+export function suggestedLimit(limit: ImportedLimit): string {
+  return `limits: [${limitText(limit, limit.per === 'ip' || limit.per === 'client' ? undefined : limit.per)}]`;
 }

@@ -1,14 +1,14 @@
 /** Makes policies out of routes: one for each route whose limits differ from those of the routes around it. */
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
-import { type Finding, ImportError } from './finding.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { approximate, type Finding, ImportError } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
 import { covers } from './paths.ts';
-import type { SourcePlace } from './source.ts';
 
 export interface LimitedRoute {
   /** What counts its requests together; empty if they are not limited. */
   readonly owner: string;
-  /** For the name of the policy. */
+  /** Becomes the name of the policy. */
   readonly name: string;
   readonly host: string | undefined;
   readonly template: string;
@@ -16,12 +16,12 @@ export interface LimitedRoute {
   readonly rules: ImportedRules;
   /** Where one request has several routes, the heaviest one wins. Default: the one with the narrowest host. */
   readonly weight?: number;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface RoutePolicies {
   readonly policies: readonly ImportedPolicy[];
-  /** By owner: how many policies count by themselves what the owner counted together. */
+  /** How many policies count by themselves what the owner counted together. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -114,7 +114,7 @@ export function orderFindings(routes: readonly LimitedRoute[], limiter: string):
     );
     if (heavy === undefined) return [];
     const why = `of requests that match both, ${limiter} gives those to ${heavy.name} (line ${heavy.place.line}) that match all of its conditions, and headgate applies the policy with the more specific path. Check which limits requests of ${template} should have.`;
-    return [{ place, kind: 'approximate', what: name, why }];
+    return [approximate(place, name, why)];
   });
 }
 

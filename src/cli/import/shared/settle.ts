@@ -1,8 +1,9 @@
 /** Puts imported policies right for a policy file: unique names, no ties, no repeated limits, numbers within bounds. */
-import { checkMethodName } from '../../../gateway/config/policy-file/method-name.ts';
+import { checkMethodName } from '../../../gateway/config/policy-file/match.ts';
 import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
 import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
-import { type Finding, ImportError } from './finding.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { approximate, type Finding, findingLine, ImportError, leftOut } from './finding.ts';
 import type {
   ImportedFile,
   ImportedLimit,
@@ -12,7 +13,6 @@ import type {
 } from './imported-limit.ts';
 import { PolicyNames } from './names.ts';
 import { largestBurst, multiplied, paceOf, rateText, windowProblem } from './rates.ts';
-import type { SourcePlace } from './source.ts';
 
 /** The name is that of the policy file. */
 export type NamedPolicy = ImportedPolicy;
@@ -67,7 +67,7 @@ function untiedMatch(
   if (free.length < methods.length) {
     const [key] = [...keysOf(withMethods(hosted, valid))].filter((each) => taken.has(each));
     const why = `policy ${taken.get(key ?? '')} has the same method, host and path, and a policy file can have only one such policy. Compare both places, and put the limits that you need into that policy.`;
-    findings.push({ place, kind: 'left-out', what: name, why });
+    findings.push(leftOut(place, name, why));
   }
   if (free.length === 0) return undefined;
   return withMethods(hosted, valid === undefined ? undefined : (free as string[]));
@@ -98,11 +98,7 @@ function isMethod(method: string): boolean {
   }
 }
 
-function settledRules<R extends ImportedRules>(
-  rules: R,
-  place: SourcePlace,
-  findings: Finding[],
-): R {
+function settledRules<R extends ImportedRules>(rules: R, place: FilePlace, findings: Finding[]): R {
   const kept: ImportedLimit[] = [];
   for (const limit of rules.limits) {
     const bounded = withinBounds(limit, place, findings);
@@ -111,7 +107,7 @@ function settledRules<R extends ImportedRules>(
   }
   if (kept.length > MAX_LIMITS) {
     const why = `a policy has at most ${MAX_LIMITS} limits, and this one would have ${kept.length}. The first ${MAX_LIMITS} are in the file.`;
-    findings.push({ place, kind: 'left-out', what: `${kept.length} limits`, why });
+    findings.push(leftOut(place, `${kept.length} limits`, why));
   }
   if (kept.length > 0 || rules.mode === 'off')
     return { ...rules, limits: kept.slice(0, MAX_LIMITS) };
@@ -121,7 +117,7 @@ function settledRules<R extends ImportedRules>(
 /** Undefined if a policy file cannot have it. */
 function withinBounds(
   written: ImportedLimit,
-  place: SourcePlace,
+  place: FilePlace,
   findings: Finding[],
 ): ImportedLimit | undefined {
   const { limit: count, windowMs } = written.rate;
@@ -131,19 +127,14 @@ function withinBounds(
   const problem = windowProblem(limit.rate);
   if (problem !== undefined) {
     const what = `${count} in ${windowMs % 1_000 === 0 ? `${windowMs / 1_000} s` : `${windowMs} ms`}`;
-    findings.push({
-      place,
-      kind: 'left-out',
-      what,
-      why: `${problem}. Add a limit that fits by hand.`,
-    });
+    findings.push(leftOut(place, what, `${problem}. Add a limit that fits by hand.`));
     return undefined;
   }
   if (limit.burst === undefined) return limit;
   const burst = Math.min(limit.burst, largestBurst(limit.rate));
   if (burst < limit.burst) {
     const why = `the largest burst of headgate at ${rateText(limit.rate)} is ${burst}: a bucket must be full again within 31 days.`;
-    findings.push({ place, kind: 'approximate', what: `burst ${limit.burst}`, why });
+    findings.push(approximate(place, `burst ${limit.burst}`, why));
   }
   return { ...limit, burst };
 }
@@ -175,17 +166,14 @@ function apart(limit: ImportedLimit, kept: ImportedLimit[]): ImportedLimit | und
   return undefined;
 }
 
-/** By file in the order of the findings, then by line; each once. */
+/** Sorts by file, in the order of the findings, then by line, and leaves out repetitions. */
 function inOrder(findings: readonly Finding[]): Finding[] {
-  const files = [...new Set(findings.map(({ place }) => place.file))];
-  const seen = new Set<string>();
-  return findings
-    .filter(({ place, what, why }) => {
-      const key = JSON.stringify([place, what, why]);
-      return seen.size < seen.add(key).size;
-    })
-    .sort(
-      ({ place: a }, { place: b }) =>
-        files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
-    );
+  const files = [...new Set(findings.map(({ file }) => file))];
+  const once = new Map(findings.map((finding) => [findingLine(finding), finding]));
+  return [...once.values()].sort(
+    (a, b) =>
+      files.indexOf(a.file) - files.indexOf(b.file) ||
+      a.place.line - b.place.line ||
+      a.place.column - b.place.column,
+  );
 }

@@ -1,9 +1,9 @@
 /** Writes imported policies as a policy file, with comments that name their source. */
 
 import type { ImportedFile, ImportedLimit, ImportedRules } from './imported-limit.ts';
-import { limitText } from './limit-text.ts';
-import { commentText, scalar } from './quoting.ts';
+import { limitText } from './rates.ts';
 import type { NamedPolicy } from './settle.ts';
+import { commentText, scalar } from './texts.ts';
 
 export interface WriteOptions {
   /** `headgate import nginx` */

@@ -10,23 +10,24 @@ import {
   type Node,
   parseAllDocuments,
 } from 'yaml';
-import { boundsMistake } from '../../../gateway/config/yaml-bounds.ts';
-import { mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml-mistakes.ts';
+import { boundsMistake } from '../../../gateway/config/yaml/bounds.ts';
+import { mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml/mistakes.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import type { ProxyText } from '../../proxy-files/read/proxy-files.ts';
 import { ImportError } from './finding.ts';
-import type { Source, SourcePlace } from './source.ts';
 
 /** `kubectl get ingress -A -o yaml` of a large cluster has some megabytes. */
 const BOUNDS = { maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
 const KIND = { name: 'it', needed: 'one value' };
 
 /** The documents of a file that have content. Throws an ImportError if the file is not YAML. */
-export function readDocuments({ text: written, name }: Source): YamlNode[] {
+export function readDocuments({ text: written, name }: ProxyText): YamlNode[] {
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const start = { file: name, line: 1, column: 1 };
   const tooLarge = boundsMistake(text, BOUNDS);
   if (tooLarge !== undefined) throw new ImportError(start, tooLarge);
   const lines = new LineCounter();
-  const placeOf = (offset: number): SourcePlace => {
+  const placeOf = (offset: number): FilePlace => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(1, line), column: Math.max(1, col) };
   };
@@ -56,7 +57,7 @@ const MERGE = '<<';
 
 interface NodeFile {
   readonly document: Document;
-  placeOf(offset: number): SourcePlace;
+  placeOf(offset: number): FilePlace;
 }
 
 /** A value of a document. Whatever it is, asking it for something else gives undefined or nothing. */
@@ -73,7 +74,7 @@ export class YamlNode {
   }
 
   /** Where its key begins; for others, where the value begins. */
-  get place(): SourcePlace {
+  get place(): FilePlace {
     return this.#file.placeOf(this.#at ?? 0);
   }
 

@@ -1,9 +1,13 @@
 /** Traefik's custom resources of Kubernetes, and Ingress objects that name its middlewares. */
-import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
-import type { SourcePlace } from '../shared/source.ts';
+
+import {
+  annotationList,
+  ingressPaths,
+  type KubernetesObject,
+  objectsIn,
+} from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import { middlewareOf } from './dynamic.ts';
-import { type Parts, type Router, withoutProvider } from './parts.ts';
+import { middlewareOf, type Parts, type Router, withoutProvider } from './parts.ts';
 
 const ANNOTATION = 'traefik.ingress.kubernetes.io/router.middlewares';
 
@@ -53,35 +57,14 @@ function routesOf({ name, namespace, node }: KubernetesObject): Router[] {
 
 /** Traefik makes a router for each path of an Ingress. */
 function ingressRoutes(object: KubernetesObject): Router[] {
-  const annotation = annotationsOf(object).find(([name]) => name === ANNOTATION)?.[1].text ?? '';
-  const middlewares = annotation
-    .split(',')
-    .filter((each) => each.trim() !== '')
-    .map(withoutProvider);
-  const rules = object.node.get('spec', 'rules')?.items() ?? [];
-  return rules.flatMap((rule) =>
-    (rule.get('http', 'paths')?.items() ?? []).map((path): Router => {
-      const host = rule.get('host')?.text;
-      const written = path.get('path')?.text ?? '/';
-      const isExact = path.get('pathType')?.text === 'Exact';
-      const conditions = [
-        ...(host === undefined
-          ? []
-          : [
-              host.startsWith('*.')
-                ? `HostRegexp(\`{any:.+}${host.slice(1)}\`)`
-                : `Host(\`${host}\`)`,
-            ]),
-        `${isExact ? 'Path' : 'PathPrefix'}(\`${written}\`)`,
-      ];
-      const place: SourcePlace = path.get('path')?.place ?? path.place;
-      return {
-        name: object.name,
-        rule: conditions.join(' && '),
-        middlewares,
-        hasPriority: false,
-        place,
-      };
-    }),
-  );
+  const middlewares = annotationList(object, ANNOTATION).map(withoutProvider);
+  return ingressPaths(object).map(({ host, written, type, place }) => {
+    const isDomain = host?.startsWith('*.');
+    const rule = [
+      ...(host === undefined || isDomain ? [] : [`Host(\`${host}\`)`]),
+      ...(isDomain ? [`HostRegexp(\`{any:.+}${host?.slice(1)}\`)`] : []),
+      `${type === 'Exact' ? 'Path' : 'PathPrefix'}(\`${written}\`)`,
+    ].join(' && ');
+    return { name: object.name, rule, middlewares, hasPriority: false, place };
+  });
 }

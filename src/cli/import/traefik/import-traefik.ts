@@ -1,18 +1,19 @@
 /** Carries over Traefik's RateLimit middleware from its dynamic configuration, Kubernetes objects or Docker labels. */
-import { type Finding, ImportError } from '../shared/finding.ts';
+
+import { lineText, placeText } from '../../proxy-files/file-place.ts';
+import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.ts';
+import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
-import { suggestedLimit } from '../shared/limit-text.ts';
+import { suggestedLimit } from '../shared/rates.ts';
 import { type LimitedRoute, orderFindings, policiesOfRoutes } from '../shared/routes.ts';
-import { lineText, placeText, type Source } from '../shared/source.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
-import { dynamicParts } from './dynamic.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
-import type { Middleware, Parts, Router } from './parts.ts';
+import { dynamicParts, type Middleware, type Parts, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
-export function importTraefik(source: Source): ImportedFile {
+export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
   refuseToml(source);
   const documents = readDocuments(source);
   const parts = joined([
@@ -26,7 +27,7 @@ export function importTraefik(source: Source): ImportedFile {
   if (limiters.size === 0) {
     const message =
       'has no rateLimit middleware. Name the dynamic configuration, the Kubernetes objects, or the compose file that has it.';
-    throw new ImportError({ file: source.name, line: 1, column: 1 }, message);
+    throw wrongSource(source.name, message);
   }
   const reader = new RouterReader(parts.middlewares, limiters);
   const routes = parts.routers.flatMap((router) => reader.routesOf(router));
@@ -62,7 +63,7 @@ function joined(all: readonly Parts[]): Parts {
 }
 
 /** headgate has no reader of TOML. */
-function refuseToml({ name, text }: Source): void {
+function refuseToml({ name, text }: ProxyText): void {
   const head =
     /^[ \t]*\[{1,2}[ \t]*(?:http|tcp|entryPoints|providers)\b[\w." \t-]*\]{1,2}[ \t\r]*$/m.exec(
       text,
@@ -70,22 +71,18 @@ function refuseToml({ name, text }: Source): void {
   if (head === null && !name.endsWith('.toml')) return;
   const message =
     'is TOML, which headgate does not read. Write it as YAML: both have the same keys, and Traefik reads either.';
-  throw new ImportError({ file: name, line: 1, column: 1 }, message);
+  throw wrongSource(name, message);
 }
 
 class RouterReader {
   readonly findings: Finding[] = [];
   readonly used = new Set<Middleware>();
-  readonly #byName = new Map<string, Middleware[]>();
+  readonly #byName: ReadonlyMap<string, readonly Middleware[]>;
   readonly #limiters: ReadonlyMap<Middleware, RateLimit>;
 
   constructor(middlewares: readonly Middleware[], limiters: ReadonlyMap<Middleware, RateLimit>) {
     this.#limiters = limiters;
-    for (const each of middlewares) {
-      const known = this.#byName.get(each.name);
-      if (known === undefined) this.#byName.set(each.name, [each]);
-      else known.push(each);
-    }
+    this.#byName = Map.groupBy(middlewares, ({ name }) => name);
   }
 
   /** A route for each way in which the rule of the router matches. Each router has its own buckets. */
@@ -99,13 +96,8 @@ class RouterReader {
     });
     const matches = matchesOf(rule);
     if (typeof matches === 'string') {
-      if (limits.length > 0)
-        this.findings.push({
-          place,
-          kind: 'left-out',
-          what: `router ${name}`,
-          why: `${matches}. Write a policy for the requests that you mean.`,
-        });
+      const why = `${matches}. Write a policy for the requests that you mean.`;
+      if (limits.length > 0) this.findings.push(leftOut(place, `router ${name}`, why));
       return [];
     }
     if (limits.length > 0)
@@ -122,28 +114,21 @@ class RouterReader {
         ? { limits, mode: 'off' as const, comments: [`${where}: not limited`] }
         : { limits, comments: [comment] };
     const owner = limits.length === 0 ? '' : ownerOf(router);
-    return matches.map(({ host, template, methods }) => ({
-      owner,
-      name,
-      host,
-      template,
-      methods,
-      weight,
-      rules,
-      place,
-    }));
+    return matches.map(({ host, template, methods }) => {
+      return { owner, name, host, template, methods, weight, rules, place };
+    });
   }
 
   #noteRule({ name, place, hasPriority }: Router, ignored: readonly string[]): void {
-    const at = { place, what: `router ${name}`, kind: 'approximate' as const };
+    const what = `router ${name}`;
     if (ignored.length > 0) {
       const why = `a policy file cannot have ${[...new Set(ignored)].join(', ')}. The policy applies to requests whether this holds or not.`;
-      this.findings.push({ ...at, why });
+      this.findings.push(approximate(place, what, why));
     }
     if (hasPriority) {
       const why =
         'Traefik chooses routers by priority, and headgate chooses the policy with the most specific path, then host, then method. Check requests that several routers match.';
-      this.findings.push({ ...at, why });
+      this.findings.push(approximate(place, what, why));
     }
   }
 
@@ -168,7 +153,7 @@ function sharedRouter(router: Router, counts: ReadonlyMap<string, number>): Find
   const own = counts.get(ownerOf(router)) ?? 0;
   if (own < 2) return [];
   const why = `Traefik counts all requests of a router together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [{ place: router.place, kind: 'approximate', what: `router ${router.name}`, why }];
+  return [approximate(router.place, `router ${router.name}`, why)];
 }
 
 interface Carried {
@@ -181,10 +166,10 @@ function notCarried(middleware: Middleware, { used, limit }: Carried): Finding[]
   if (kind === 'inflightreq') {
     const why =
       'headgate counts requests, and not requests at the same time. Keep this middleware.';
-    return [{ place, kind: 'left-out', what: `inFlightReq ${name}`, why }];
+    return [leftOut(place, `inFlightReq ${name}`, why)];
   }
   if (kind !== 'ratelimit' || used.has(middleware)) return [];
   const suggested = limit === undefined ? '' : `, with ${suggestedLimit(limit)}`;
   const why = `no router of this file uses it. If an entry point or a router elsewhere does, write a policy for it${suggested}.`;
-  return [{ place, kind: 'left-out', what: `rateLimit ${name}`, why }];
+  return [leftOut(place, `rateLimit ${name}`, why)];
 }

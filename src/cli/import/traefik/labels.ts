@@ -1,5 +1,6 @@
 /** Labels of Docker containers, as in a compose file. */
-import type { SourcePlace } from '../shared/source.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
 
@@ -24,7 +25,7 @@ export function labelParts(document: YamlNode): Parts {
 /** A map, or a list of `name=value`. In compose files, `$$` is a dollar. */
 function labelsOf(node: YamlNode | undefined): Label[] {
   if (node === undefined) return [];
-  const written: [string, string, SourcePlace][] = node.isMap
+  const written: [string, string, FilePlace][] = node.isMap
     ? node.entries().map(([name, value]) => [name, value.text ?? '', value.place])
     : node.items().map((item) => {
         const text = item.text ?? '';
@@ -41,38 +42,29 @@ function labelsOf(node: YamlNode | undefined): Label[] {
 }
 
 function middlewaresOf(labels: readonly Label[]): Middleware[] {
-  const byKind = new Map<string, Label[]>();
-  for (const label of labels) {
-    const key = JSON.stringify([label.path[1] ?? '', label.path[2]?.toLowerCase() ?? '']);
-    const known = byKind.get(key);
-    if (known === undefined) byKind.set(key, [label]);
-    else known.push(label);
-  }
+  const byKind = Map.groupBy(labels, ({ path: [, name = '', kind = ''] }) =>
+    JSON.stringify([name, kind.toLowerCase()]),
+  );
   return [...byKind].map(([key, group]) => {
     const [name = '', kind = ''] = JSON.parse(key) as string[];
     const options = new Map<string, Option>();
     for (const { path, text, place } of group)
       options.set(path.slice(3).join('.').toLowerCase(), { text, place });
-    const chain = options.get('middlewares')?.text.split(',').map(withoutProvider) ?? [];
-    return { name, kind, options, chain, place: group[0]?.place as SourcePlace };
+    const chain = listed(options.get('middlewares')?.text ?? '').map(withoutProvider);
+    return { name, kind, options, chain, place: group[0]?.place as FilePlace };
   });
 }
 
 function routersOf(labels: readonly Label[]): Router[] {
-  const byName = new Map<string, Map<string, Label>>();
-  for (const label of labels) {
-    const [, name = '', option = ''] = label.path;
-    const known = byName.get(name) ?? new Map<string, Label>();
-    byName.set(name, known.set(option.toLowerCase(), label));
-  }
-  return [...byName].map(([name, options]) => ({
-    name,
-    rule: options.get('rule')?.text ?? '',
-    middlewares: (options.get('middlewares')?.text ?? '')
-      .split(',')
-      .filter((each) => each.trim() !== '')
-      .map(withoutProvider),
-    hasPriority: options.has('priority'),
-    place: (options.get('rule') ?? [...options.values()][0])?.place as SourcePlace,
-  }));
+  const byName = Map.groupBy(labels, ({ path: [, name = ''] }) => name);
+  return [...byName].map(([name, group]) => {
+    const options = new Map(group.map((label) => [label.path[2]?.toLowerCase() ?? '', label]));
+    return {
+      name,
+      rule: options.get('rule')?.text ?? '',
+      middlewares: listed(options.get('middlewares')?.text ?? '').map(withoutProvider),
+      hasPriority: options.has('priority'),
+      place: (options.get('rule') ?? group[0])?.place as FilePlace,
+    };
+  });
 }

@@ -1,10 +1,9 @@
 /** Makes hosts, paths and methods of a policy file out of the rules of routers. */
-import { hostOf } from '../shared/hosts.ts';
+import { type Condition, readRule } from '../../proxy-files/traefik-rule.ts';
 import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, covers, literalPath, pathsBelow } from '../shared/paths.ts';
-import { type Alternative, type Condition, readRule } from './rule.ts';
+import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
 
-export interface RuleMatch {
+interface RuleMatch {
   readonly host: string | undefined;
   readonly template: string;
   readonly methods: readonly string[] | undefined;
@@ -13,7 +12,7 @@ export interface RuleMatch {
 }
 
 /** A text says why a policy file cannot have the rule. */
-export type RuleMatches = readonly RuleMatch[] | string;
+type RuleMatches = readonly RuleMatch[] | string;
 
 export function matchesOf(rule: string): RuleMatches {
   const alternatives = readRule(rule);
@@ -36,7 +35,7 @@ type Meaning =
   | 'ignored'
   | 'unnameable';
 
-function matchOf({ conditions }: Alternative): RuleMatches {
+function matchOf(conditions: readonly Condition[]): RuleMatches {
   let host: string | undefined;
   let templates: readonly string[] | undefined;
   let method: string | undefined;
@@ -116,7 +115,7 @@ function withoutNames(path: string): string {
     .replaceAll(/(?<![*\]])\.(?![*+])/g, '\\.');
 }
 
-/** Of two paths in one alternative, both must match. */
+/** Both paths of an alternative must match. */
 function narrower(
   known: readonly string[] | undefined,
   more: readonly string[],

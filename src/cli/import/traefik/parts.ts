@@ -1,15 +1,16 @@
-/** Routers and middlewares of Traefik, wherever they are configured. */
+/** Routers and middlewares of Traefik, and its dynamic configuration in YAML. */
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { Finding } from '../shared/finding.ts';
-import type { SourcePlace } from '../shared/source.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
 
 /** The value of an option, and its place. */
 export interface Option {
   readonly text: string;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 /** The options of a middleware, by their path in lower case: `sourcecriterion.ipstrategy.depth`. */
-export type Options = ReadonlyMap<string, Option>;
+type Options = ReadonlyMap<string, Option>;
 
 export interface Middleware {
   readonly name: string;
@@ -18,7 +19,7 @@ export interface Middleware {
   readonly options: Options;
   /** The middlewares of a chain. */
   readonly chain: readonly string[];
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Router {
@@ -26,7 +27,7 @@ export interface Router {
   readonly rule: string;
   readonly middlewares: readonly string[];
   readonly hasPriority: boolean;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Parts {
@@ -38,4 +39,59 @@ export interface Parts {
 /** `limit@file` is the middleware `limit`. */
 export function withoutProvider(name: string): string {
   return name.trim().replace(/@[\w-]+$/, '');
+}
+
+export function dynamicParts(document: YamlNode): Parts {
+  const http = document.getAnyCase('http');
+  const middlewares = http?.getAnyCase('middlewares')?.entries() ?? [];
+  const routers = http?.getAnyCase('routers')?.entries() ?? [];
+  return {
+    middlewares: middlewares.flatMap(([name, node]) => middlewareOf(name, node)),
+    routers: routers.map(([name, node]) => routerOf(name, node)),
+    findings: [],
+  };
+}
+
+/** `node` is a map from the kind of the middleware to its options. */
+export function middlewareOf(name: string, node: YamlNode): Middleware[] {
+  return node.entries().map(([kind, options]) => ({
+    name,
+    kind: kind.toLowerCase(),
+    options: optionsOf(options),
+    chain: chainOf(options),
+    place: node.place,
+  }));
+}
+
+/** A list of names, or of objects of Kubernetes, whose names the caller completes. */
+function chainOf(options: YamlNode): string[] {
+  const list = options.getAnyCase('middlewares')?.items() ?? [];
+  return list.map((each) => withoutProvider(each.text ?? each.get('name')?.text ?? ''));
+}
+
+const MAX_DEPTH = 6;
+
+function optionsOf(node: YamlNode, path = '', depth = 0): Options {
+  const options = new Map<string, Option>();
+  if (depth > MAX_DEPTH) return options;
+  for (const [key, value] of node.entries()) {
+    const name = path === '' ? key.toLowerCase() : `${path}.${key.toLowerCase()}`;
+    if (value.isMap)
+      for (const [inner, option] of optionsOf(value, name, depth + 1)) options.set(inner, option);
+    else options.set(name, { text: value.texts().join(','), place: value.place });
+    // `ipStrategy: {}` has no options, and is one.
+    if (value.isMap && value.entries().length === 0)
+      options.set(name, { text: '', place: value.place });
+  }
+  return options;
+}
+
+function routerOf(name: string, node: YamlNode): Router {
+  return {
+    name,
+    rule: node.getAnyCase('rule')?.text ?? '',
+    middlewares: (node.getAnyCase('middlewares')?.texts() ?? []).map(withoutProvider),
+    hasPriority: node.getAnyCase('priority') !== undefined,
+    place: node.getAnyCase('rule')?.place ?? node.place,
+  };
 }

@@ -1,11 +1,12 @@
 /** Reads the options of Traefik's RateLimit middleware: a token bucket for each source of requests. */
 
-import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
-import type { Finding } from '../shared/finding.ts';
+import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
 import { paceOf } from '../shared/rates.ts';
+import { listed } from '../shared/texts.ts';
 import type { Middleware } from './parts.ts';
 
 export interface RateLimit {
@@ -51,25 +52,25 @@ export function rateLimitOf(middleware: Middleware): RateLimit {
   const source = sourceOf(middleware, findings);
   const rest = { trustedProxies: source.trustedProxies, ipv6Prefix: source.ipv6Prefix, findings };
   if (average === 0) {
-    findings.push({ ...at, kind: 'note', why: 'its average is 0, so Traefik limits nothing.' });
+    findings.push(note(at.place, at.what, 'its average is 0, so Traefik limits nothing.'));
     return { ...rest, limit: undefined };
   }
   const rate = paceOf(average, periodMs);
   if (rate === undefined) {
-    findings.push({
-      ...at,
-      kind: 'left-out',
-      why: `${average} in ${period} is not a rate that a policy file can have: it has up to 1000000 requests in whole seconds. Write a limit by hand.`,
-    });
+    findings.push(
+      leftOut(
+        at.place,
+        at.what,
+        `${average} in ${period} is not a rate that a policy file can have: it has up to 1000000 requests in whole seconds. Write a limit by hand.`,
+      ),
+    );
     return { ...rest, limit: undefined };
   }
   const written = [...options.keys()];
   if (written.some((option) => option.startsWith('redis.'))) {
-    findings.push({
-      ...at,
-      kind: 'note',
-      why: 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.',
-    });
+    findings.push(
+      note(at.place, at.what, 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.'),
+    );
   }
   const burst = Math.max(1, numberOf('burst', 1));
   return { ...rest, limit: { rate, burst, per: source.per } };
@@ -94,57 +95,46 @@ function sourceOf({ options, name, place }: Middleware, findings: Finding[]): Re
       partition === undefined || partition === 'ip'
         ? 'headgate does not count by this header. It counts the address of the client.'
         : `requests without the header share one bucket in Traefik, and headgate counts each of them for its address. ${INVENTED}`;
-    findings.push({
-      place: header.place,
-      kind: 'approximate',
-      what: `requestHeaderName: ${header.text}`,
-      why,
-    });
+    findings.push(approximate(header.place, `requestHeaderName: ${header.text}`, why));
     return of(partition ?? 'ip');
   }
   const host = option('requesthost');
   if (host !== undefined && host.text.toLowerCase() === 'true') {
     const why =
       'Traefik counts each host by itself, and headgate counts all requests of the policy together. With one host per router, both are the same.';
-    findings.push({ place: host.place, kind: 'approximate', what: 'requestHost', why });
+    findings.push(approximate(host.place, 'requestHost', why));
     return of('global');
   }
   const depth = option('ipstrategy.depth');
   if (depth !== undefined && depth.text !== '0') {
     const why =
       'headgate does not count hops. Name the networks of the proxies before Traefik in identity.trusted_proxies: the client is then the last address in X-Forwarded-For that is not one of them.';
-    findings.push({
-      place: depth.place,
-      kind: 'approximate',
-      what: `ipStrategy.depth: ${depth.text}`,
-      why,
-    });
+    findings.push(approximate(depth.place, `ipStrategy.depth: ${depth.text}`, why));
   }
   const excluded = option('ipstrategy.excludedips');
-  const networks = (excluded?.text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
+  const networks = listed(excluded?.text ?? '');
   const trustedProxies = networks.filter(
     (each) => addressRange.safeParse(each).success && each !== 'cloudflare',
   );
   if (excluded !== undefined && trustedProxies.length < networks.length) {
-    findings.push({
-      place: excluded.place,
-      kind: 'left-out',
-      what: `excludedIPs of ${name}`,
-      why: 'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
-    });
+    findings.push(
+      leftOut(
+        excluded.place,
+        `excludedIPs of ${name}`,
+        'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
+      ),
+    );
   }
   const prefix = Number(option('ipstrategy.ipv6subnet')?.text ?? Number.NaN);
   const ipv6Prefix = prefix >= 32 && prefix <= 128 ? prefix : undefined;
   if (!Number.isNaN(prefix) && ipv6Prefix === undefined) {
-    findings.push({
-      place,
-      kind: 'left-out',
-      what: `ipv6Subnet: ${prefix}`,
-      why: 'identity.ip.ipv6_prefix is from 32 to 128, and 64 without it.',
-    });
+    findings.push(
+      leftOut(
+        place,
+        `ipv6Subnet: ${prefix}`,
+        'identity.ip.ipv6_prefix is from 32 to 128, and 64 without it.',
+      ),
+    );
   }
   return of('ip', { trustedProxies, ipv6Prefix });
 }

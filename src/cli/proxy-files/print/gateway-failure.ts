@@ -5,9 +5,9 @@
  * clear, which means that all servers read it the same way. Requests with other paths are refused too, if they have a
  * method of those policies.
  */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { routeMatchOf } from '../../../gateway/config/policy-file/route.ts';
+
+import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
+import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { type RouteMatch, routeOrder } from '../../../gateway/core/matching/matcher.ts';
 

@@ -7,7 +7,7 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';

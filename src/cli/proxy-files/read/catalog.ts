@@ -134,7 +134,7 @@ export const PROXY_FILE_FINDINGS = {
     'Let an outer `server` block ask headgate and pass requests on to the inner one, which has `satisfy any`: docs/quickstart/nginx.md shows it.',
   ),
   'unreadable-proxy-file': error(
-    'The file cannot be read, or is not valid YAML.',
+    'The file cannot be read, or the proxy refuses it for a mistake in its syntax.',
     'Correct the path or the file.',
   ),
   'header-not-passed': error(

@@ -1,7 +1,7 @@
 /** The policies that name paths, and which of them apply to a path. */
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { routeMatchOf } from '../../../gateway/config/policy-file/route.ts';
+
+import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
+import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { compileMatcher, type Matcher, matchable } from '../../../gateway/core/matching/matcher.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';

@@ -2,16 +2,19 @@
 import { dirname, posix, resolve } from 'node:path';
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { filesMatching, fitsPath, isPattern } from '../../../gateway/config/file-pattern.ts';
-import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import { displayName, isElsewhere, readText } from '../../../gateway/config/text-file.ts';
+import { type FilePlace, lineText } from '../file-place.ts';
 import { found } from './catalog.ts';
+import { filesMatching, fitsPath, isPattern } from './file-pattern.ts';
 
 export interface ProxyText {
+  /** The name that is shown to people. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface IncludedText extends ProxyText {
+  /** Absolute. */
   readonly path: string;
 }
 
@@ -19,28 +22,30 @@ export interface ProxyFiles {
   readonly main: ProxyText;
   /** The paths of all files, the main one first, if `nginx -T` has printed them. */
   readonly dumped?: readonly string[];
-  /**
-   * The texts of the files that an include names, sorted by path if it is a pattern. `folder` is where relative paths
-   * begin; undefined: the folder of the main file. Throws a ConfigError if a file cannot be read.
-   */
-  included(path: string, folder?: string): readonly IncludedText[];
+  /** The absolute paths that an include names, sorted. Default of `folder`: that of the main file. */
+  paths(named: string, folder?: string): readonly string[];
+  /** Throws a ConfigError if the file cannot be read. */
+  read(path: string): IncludedText;
+  /** Whether the text of the file must not be shown, since the author of the main file may not be allowed to read it. */
+  isElsewhere(path: string): boolean;
 }
 
 /** `path`: where relative includes begin, unless the text is the output of `nginx -T`. */
-export function filesOf(path: string, text: string): ProxyFiles {
-  return filesOfDump(text) ?? filesOnDisk(path, text);
+export function filesOf(path: string, text: string, name = displayName(path)): ProxyFiles {
+  return filesOfDump(text) ?? filesOnDisk(path, text, name);
 }
 
 /** `path` is where relative includes begin, even if the text came from elsewhere. */
-export function filesOnDisk(path: string, text: string): ProxyFiles {
+export function filesOnDisk(path: string, text: string, name = displayName(path)): ProxyFiles {
   const home = dirname(resolve(path));
   return {
-    main: { name: displayName(path), text },
-    included(named, folder = home) {
+    main: { name, text },
+    paths(named, folder = home) {
       const wanted = resolve(folder, named);
-      const paths = isPattern(named) ? filesMatching(wanted) : [wanted];
-      return paths.map((each) => ({ path: each, name: displayName(each), text: readText(each) }));
+      return isPattern(named) ? filesMatching(wanted) : [wanted];
     },
+    read: (each) => ({ path: each, name: displayName(each), text: readText(each) }),
+    isElsewhere: (each) => isElsewhere(each, home),
   };
 }
 
@@ -61,69 +66,96 @@ function filesOfDump(text: string): ProxyFiles | undefined {
   return {
     main: { name: path, text: main },
     dumped: [...files.keys()],
-    included(named, folder = posix.dirname(path)) {
+    paths(named, folder = posix.dirname(path)) {
       const wanted = posix.resolve(folder, named);
-      const all = isPattern(named)
-        ? [...files.keys()].filter((each) => fitsPath(wanted, each)).sort()
-        : [wanted];
-      // NGINX has read every file that it needs, so a missing one was empty or is not included.
-      return all.map((each) => ({ path: each, name: each, text: files.get(each) ?? '' }));
+      if (!isPattern(named)) return [wanted];
+      return [...files.keys()].filter((each) => fitsPath(wanted, each)).sort();
     },
+    // NGINX has read every file that it needs, so a missing one was empty or is not included.
+    read: (each) => ({ path: each, name: each, text: files.get(each) ?? '' }),
+    isElsewhere: () => false,
   };
 }
 
 /** How often files may be included, counting repetitions, and how large all of that may be. */
 const MAX_INCLUDES = 4_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
-/** Beyond this, files include each other. */
 const MAX_DEPTH = 20;
 
 export interface Include {
   readonly path: string;
-  /** Where relative paths begin. Undefined: the folder of the main file. */
+  /** Where relative paths begin. Default: the folder of the main file. */
   readonly folder?: string;
-  readonly place: string;
-  readonly depth: number;
+  readonly place: FilePlace;
+  /** The paths of the files that lead here. */
+  readonly open: readonly string[];
+}
+
+export interface IncludeProblem {
+  /** As the line names it. */
+  readonly path: string;
+  readonly place: FilePlace;
+  readonly problem: string;
+  /** Otherwise the includes are refused, because they have no end or are too many. */
+  readonly isUnreadable: boolean;
 }
 
 export class IncludeBudget {
-  readonly findings: Diagnostic[] = [];
   readonly #files: ProxyFiles;
+  readonly #problems = new Map<string, IncludeProblem>();
   #includes = 0;
   #characters = 0;
+  #isSpent = false;
 
   constructor(files: ProxyFiles) {
     this.#files = files;
   }
 
-  /** Empty, with a finding, if they cannot be read. */
-  read({ path, folder, place, depth }: Include): readonly IncludedText[] {
-    if (path === '' || this.#isSpent()) return [];
-    this.#includes++;
-    if (depth >= MAX_DEPTH)
-      return this.#refuse(place, `${path} is not read: ${MAX_DEPTH} files include each other`);
+  get problems(): readonly IncludeProblem[] {
+    return [...this.#problems.values()];
+  }
+
+  /** Without the files that cannot be read. */
+  read(include: Include): readonly IncludedText[] {
+    const { path, folder, open } = include;
+    if (path === '' || this.#isSpent) return [];
+    if (open.length >= MAX_DEPTH) {
+      this.#refuse(include, `${path} is not read: includes are nested deeper than ${MAX_DEPTH}`);
+      return [];
+    }
+    return this.#files.paths(path, folder).flatMap((each) => this.#file(each, include));
+  }
+
+  #file(path: string, include: Include): readonly IncludedText[] {
+    if (this.#isSpent) return [];
     try {
-      const files = this.#files.included(path, folder);
-      for (const { text } of files) {
-        this.#includes++;
-        this.#characters += text.length;
+      const file = this.#files.read(path);
+      if (include.open.includes(path)) {
+        const how = 'includes itself, directly or through other files: remove this line';
+        this.#refuse(include, `${file.name} ${how}`);
+        return [];
       }
-      return this.#isSpent()
-        ? this.#refuse(place, `${path} and the rest are not read: they are too many, or too large`)
-        : files;
+      this.#includes++;
+      this.#characters += file.text.length;
+      this.#isSpent = this.#includes > MAX_INCLUDES || this.#characters > MAX_CHARACTERS;
+      if (!this.#isSpent) return [file];
+      const bounds = `${MAX_INCLUDES} files are included, or ${MAX_CHARACTERS} characters`;
+      this.#refuse(include, `${include.path} and the rest are not read: more than ${bounds}`);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      return this.#refuse(place, error.mistakes.join('; '));
+      this.#refuse(include, error.mistakes.join('; '), true);
     }
-  }
-
-  #isSpent(): boolean {
-    return this.#includes > MAX_INCLUDES || this.#characters > MAX_CHARACTERS;
-  }
-
-  #refuse(place: string, problem: string): [] {
-    if (!this.findings.some((each) => each.file === place && each.message === problem))
-      this.findings.push(found('unreadable-include', place, problem));
     return [];
   }
+
+  /** Each problem of a place once: a file may be included in many places. */
+  #refuse({ path, place }: Include, problem: string, isUnreadable = false): void {
+    this.#problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
+  }
+}
+
+export function includeFindings(problems: readonly IncludeProblem[]): Diagnostic[] {
+  return problems.map(({ place, problem }) =>
+    found('unreadable-include', lineText(place), problem),
+  );
 }

@@ -1,6 +1,6 @@
 /** What the reader of each proxy says about a file. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
 import type { Route } from './routes.ts';

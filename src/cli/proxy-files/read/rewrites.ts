@@ -1,8 +1,7 @@
 /** Finds lines after which the application gets another path than headgate checks. */
 
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
 import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';

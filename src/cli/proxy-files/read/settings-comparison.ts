@@ -1,6 +1,6 @@
 /** Compares what the file of a proxy says with the policy file and the settings. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { clientHeadersOf } from '../print/client-headers.ts';
 import { asksOverGrpc, hasFailureRoutes, isSameFailureRegion } from '../print/proxy-config.ts';

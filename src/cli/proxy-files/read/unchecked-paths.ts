@@ -1,7 +1,7 @@
 /** Finds paths that a policy limits and the proxy passes on without a check. */
 
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 

@@ -1,7 +1,7 @@
 /** compose.yaml: the gateway, the proxy, and a Redis on this machine. */
 import { stringify } from 'yaml';
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { VERSION } from '../../../gateway/config/version.ts';
+import { VERSION } from '../../../gateway/config/shipped-files.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
 import { type Answers, POLICY_FILE } from './answers.ts';
 import { gatewayPort, gatewaySettings, hasPassword, type Ports } from './gateway-settings.ts';

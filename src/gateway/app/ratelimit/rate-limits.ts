@@ -1,5 +1,5 @@
 /** The rate limit service of a gateway: its rules, how calls are counted, and what operators see of them. */
-import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Denials } from '../../denials/denials.ts';

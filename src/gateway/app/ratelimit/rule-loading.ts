@@ -1,11 +1,10 @@
 /** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
-import type { ControlPlaneSettings } from '../../config/settings/control-plane-settings.ts';
-import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
-import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
+import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
+import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
-import type { Rules } from '../../ratelimit/rules/rule.ts';
+import type { CompiledRules } from '../../ratelimit/rules/compiled-rules.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { OpenResources } from '../open-resources.ts';
@@ -38,7 +37,7 @@ function fromFiles(
   { limiting, events }: RuleLoadingOptions,
 ): RuleLoading {
   const source = ruleSource({ path, mergeDomains: mergesDomains });
-  const load = (rules: Rules) => {
+  const load = (rules: CompiledRules) => {
     limiting.load(rules);
     events.loaded(rules.all.length);
   };
@@ -79,7 +78,7 @@ function fromControlPlane(
     ),
   );
   closing(
-    subscribe({
+    new Subscription({
       target: { host, port },
       node: { id: node, metadata: nodeMetadata },
       headers,

@@ -1,6 +1,6 @@
 /** Waits for Redis when the gateway starts, but not for long: Redis may come later. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeErrorFrom } from '../../stores/redis/errors.ts';
+import { storeErrorFrom } from '../../stores/redis/failures.ts';
 import type { StoreAtStart } from '../backend.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import type { Heartbeat } from './heartbeat.ts';

@@ -1,17 +1,13 @@
 /** Counting in Redis with everything that keeps a slow or broken Redis from delaying requests. */
 import type { Environment } from '../../config/settings/environment.ts';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { type QuotaReader, type QuotaStore, StoreError } from '../../core/counting/store.ts';
-import { Breaker } from '../../stores/breaker.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
-import { type Gate, GuardedStore } from '../../stores/guarded-store.ts';
-import { Overload } from '../../stores/overload.ts';
+import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { storeErrorFrom } from '../../stores/redis/errors.ts';
-import { InFlight } from '../../stores/redis/in-flight.ts';
-import { storeOfTarget } from '../../stores/redis/store-of-target.ts';
-import type { SaltBooks } from '../../stores/salts/salt-books.ts';
+import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
+import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
+import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
@@ -30,11 +26,11 @@ export interface GuardedCountingOptions {
 }
 
 export interface GuardedCounting {
-  /** For requests. */
+  /** Requests use this. */
   readonly store: QuotaStore;
-  /** For operators: reads past the guards. */
+  /** Operators read past the guards. */
   readonly reader: QuotaReader;
-  /** Undefined if it is turned off. */
+  /** The cache may be turned off. */
   readonly denialCache: DenialCache | undefined;
   close(): void;
 }
@@ -51,7 +47,7 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
   });
   const redis = storeOfTarget(target, {
     client,
-    inFlight: new InFlight(MAX_IN_FLIGHT),
+    maxInFlight: MAX_IN_FLIGHT,
     deadlineMs,
     onBatch(durationMs, requests) {
       breaker.succeeded();

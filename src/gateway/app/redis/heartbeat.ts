@@ -1,7 +1,7 @@
-/** Tells the other gateways every two seconds that this one is there, so that each knows its share of a limit. */
-import type { Place } from '../../stores/local-share.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/replicas.ts';
+/** Reports to the other gateways every two seconds that this one is alive, so that each knows its share of a limit. */
+import type { GatewayRank } from '../../stores/local-share.ts';
+import { withDeadline } from '../../stores/redis/failures.ts';
+import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/peers.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
 export interface HeartbeatOptions {
@@ -22,7 +22,7 @@ export class Heartbeat {
   }
 
   /** The place of this gateway among those that count together. */
-  get place(): Place {
+  get place(): GatewayRank {
     return this.#options.replicas.place;
   }
 
@@ -57,4 +57,31 @@ export class Heartbeat {
     this.#options.monitor.heartbeatAccepted();
     this.#options.onCounted(this.place.count);
   }
+}
+
+/** Beats of the heartbeat for which it must be so. A gateway that replaces another runs beside it for a while. */
+const SETTLED_BEATS = 15;
+
+interface ReplicasWatchOptions {
+  /** HEADGATE_REPLICAS */
+  readonly replicas: number;
+  /** Each worker of this gateway counts as a gateway. */
+  readonly workers: number;
+  /** The number of this worker. The first one reports for all. */
+  readonly worker?: number | undefined;
+  /** Called once, with the number of gateways. */
+  readonly onMore: (gateways: number) => void;
+}
+
+/**
+ * Notices that several gateways count together while HEADGATE_REPLICAS says that there is one. Call what this returns for each heartbeat, with the
+ * number of processes that count together.
+ */
+export function watchReplicas(options: ReplicasWatchOptions): (processes: number) => void {
+  const { replicas, workers, worker = 0, onMore } = options;
+  let beats = 0;
+  return (processes) => {
+    beats = replicas === 1 && worker === 0 && processes > workers ? beats + 1 : 0;
+    if (beats === SETTLED_BEATS) onMore(Math.ceil(processes / workers));
+  };
 }

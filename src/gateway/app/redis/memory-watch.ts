@@ -3,41 +3,28 @@
  * invented addresses causes either.
  */
 import type { RedisClient } from '../../stores/redis/client.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { describeServers, type ServerState } from '../../stores/redis/keyspace.ts';
+import { describeServers, type ServerState } from '../../stores/redis/server-state.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { Sampling } from './usage.ts';
 
-const SAMPLE_MS = 10_000;
-const WITHIN_MS = 2_000;
 /** `used_memory` passes `maxmemory` a little before the server refuses to write. */
 const NEARLY_FULL = 0.9;
 
 type MemoryEvents = Pick<Telemetry['store'], 'memoryUsed' | 'keysEvicted' | 'memoryNearlyFull'>;
 
-export class MemoryWatch {
-  readonly #client: RedisClient;
+export class MemoryWatch extends Sampling<readonly ServerState[]> {
   readonly #events: MemoryEvents;
-  readonly #timer: NodeJS.Timeout;
-  /** Of all servers together; undefined before the first sample. */
+  /** The sum over all servers; undefined before the first sample. */
   #evictedKeys: number | undefined;
   /** Whether a server evicts keys when it is full. */
   mayEvict = false;
 
   constructor(client: RedisClient, events: MemoryEvents) {
-    this.#client = client;
+    super(
+      () => describeServers(client),
+      (servers) => this.#report(servers),
+    );
     this.#events = events;
-    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS).unref();
-  }
-
-  /** Never rejects. If Redis is down, that is reported elsewhere; if the account may not use INFO, nothing is known. */
-  async sample(): Promise<void> {
-    try {
-      this.#report(await withDeadline(describeServers(this.#client), WITHIN_MS));
-    } catch {}
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
   }
 
   #report(servers: readonly ServerState[]): void {

@@ -1,16 +1,16 @@
 /** Listens to the other gateways: resets, changed overrides, lost salts, queries and their replies. */
 import type { DenialCache } from '../../stores/denial-cache.ts';
-import { Allowance } from '../../stores/redis/allowance.ts';
-import { atMostEvery } from '../../stores/redis/at-most-every.ts';
 import {
+  Allowance,
+  atMostEvery,
+  keysIn,
   listenTo,
   OVERRIDES_CHANNEL,
   RESET_CHANNEL,
   SALTS_CHANNEL,
 } from '../../stores/redis/channels.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
-import type { PeerGateways } from '../../stores/redis/peer-gateways.ts';
-import { keysIn } from '../../stores/redis/resets.ts';
+import type { PeerGateways } from '../../stores/redis/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { BackendEvents } from '../backend.ts';
 

@@ -1,24 +1,22 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
+import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
-import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
-import { RedisOverrideStore } from '../../stores/redis/redis-override-store.ts';
-import { Replicas } from '../../stores/redis/replicas.ts';
+import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
-import { SaltBooks } from '../../stores/salts/salt-books.ts';
+import { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
 import type { OpenResources } from '../open-resources.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { Heartbeat, watchReplicas } from './heartbeat.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { watchReplicas } from './replicas-watch.ts';
-import { redisStats, redisVersion, WindowSampling } from './usage.ts';
+import { redisStats, redisVersion, windowSampling } from './usage.ts';
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget;
@@ -64,7 +62,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
       monitor,
     }),
   );
-  const sampling = closing(new WindowSampling(client, telemetry.store.windowsCounted));
+  const sampling = closing(windowSampling(client, telemetry.store.windowsCounted));
   const memory = closing(new MemoryWatch(client, telemetry.store));
 
   const gateways = new PeerGateways({
@@ -85,7 +83,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
     salts,
     place: () => heartbeat.place,
-    queryAll: (query) => gateways.ask(query),
+    queryAll: (query) => gateways.queryAll(query),
     version: redisVersion(client, () => performance.now()),
     stats: () => redisStats(client),
     async connect(onContact) {

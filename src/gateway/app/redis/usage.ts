@@ -1,38 +1,42 @@
 /** How much the counters take up in Redis. */
 import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { storeErrorFrom } from '../../stores/redis/errors.ts';
-import { describeServers, sampleKeyspace } from '../../stores/redis/keyspace.ts';
+import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
+import { describeServers, sampleKeyspace } from '../../stores/redis/server-state.ts';
 
-/** How often the metric of active windows is updated. */
 const SAMPLE_MS = 10_000;
 /** Operators may wait longer than requests. */
 const WITHIN_MS = 2_000;
 
-export class WindowSampling {
-  readonly #client: RedisClient;
-  readonly #onCounted: (activeWindows: number) => void;
+/** Reads something from Redis at intervals, and reports it. */
+export class Sampling<T> {
+  readonly #read: () => Promise<T>;
+  readonly #report: (sampled: T) => void;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(client: RedisClient, onCounted: (activeWindows: number) => void) {
-    this.#client = client;
-    this.#onCounted = onCounted;
+  constructor(read: () => Promise<T>, report: (sampled: T) => void) {
+    this.#read = read;
+    this.#report = report;
     this.#timer = setInterval(() => void this.sample(), SAMPLE_MS).unref();
   }
 
-  /** Never rejects. If Redis is down, that is reported elsewhere; if the account may not scan, there is no metric. */
+  /** Never rejects. If Redis is down, that is reported elsewhere; what the account may not read is not known. */
   async sample(): Promise<void> {
     try {
-      const sampled = sampleKeyspace(this.#client, false);
-      const { activeWindows } = await withDeadline(sampled, WITHIN_MS);
-      this.#onCounted(activeWindows);
+      this.#report(await withDeadline(this.#read(), WITHIN_MS));
     } catch {}
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+export function windowSampling(client: RedisClient, onCounted: (activeWindows: number) => void) {
+  return new Sampling(
+    () => sampleKeyspace(client, false),
+    ({ activeWindows }) => onCounted(activeWindows),
+  );
 }
 
 /** Rejects with a StoreError. */
@@ -46,7 +50,7 @@ export async function redisStats(client: RedisClient): Promise<StoreStats> {
   }
 }
 
-/** A server is replaced rarely, and every open page asks. */
+/** A server is replaced rarely, and every open page shows its version. */
 const VERSION_FOR_MS = 60_000;
 const VERSION_WITHIN_MS = 500;
 

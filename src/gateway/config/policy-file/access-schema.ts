@@ -1,8 +1,24 @@
-/** Schema of the `exempt` and `block` lists. */
+/** Schemas of address ranges, and of the `exempt` and `block` lists. */
 import { z } from 'zod';
-import type { ListEntry } from '../../core/identity/access-lists.ts';
+import { compileAddressSet } from '../../core/identity/address.ts';
 import { holds, Refusal } from '../refinement.ts';
-import { addressRange } from './address-range.ts';
+
+export const addressRange = z
+  .string()
+  .meta({ title: 'address range', examples: ['10.0.0.0/8', 'loopback'] })
+  .transform(holds(checkAddressRange));
+
+/** Returns the range. Throws a RangeError whose message says what is wrong. */
+function checkAddressRange(entry: string): string {
+  if (/\/0+$/.test(entry)) {
+    throw new Refusal(
+      'range-of-everyone',
+      `"${entry}" contains every address, name a narrower range`,
+    );
+  }
+  compileAddressSet([entry], { cloudflare: [] });
+  return entry;
+}
 
 const expires = z
   .string()
@@ -80,7 +96,3 @@ export const accessSchema = z
       ...each,
     })),
   );
-
-/** Entries have their places once the whole file is valid. */
-export type AccessEntry = z.output<typeof accessSchema>[number] & Pick<ListEntry, 'place'>;
-export type AccessList = readonly AccessEntry[];

@@ -1,6 +1,10 @@
 /** Compiles a valid policy file to the policy set that decides requests. */
 import { Calendar } from '../../core/counting/calendar.ts';
-import { compileIdentity } from '../../core/identity/identity.ts';
+import type { NeededHeader } from '../../core/header-watch.ts';
+import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
+import { compileAddressSet } from '../../core/identity/address.ts';
+import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
+import type { IdentitySource } from '../../core/identity/identity-source.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import {
   compilePolicy,
@@ -9,33 +13,17 @@ import {
   type Policy,
   type StoreFailureMode,
 } from '../../core/policy.ts';
-import type { AccessList } from './access-schema.ts';
+import { routeMatchOf } from './match.ts';
 import {
-  type KnownRanges,
-  neededHeaders,
+  type AccessList,
+  allLimits,
+  type DefaultEntry,
+  type IdentitySection,
+  type LimitEntry,
   prefixesOf,
-  toIdentityConfig,
-} from './identity-config.ts';
-import type { IdentitySection } from './identity-schema.ts';
-import type { KeyEntry } from './key-list.ts';
-import { allLimits, type LimitEntry } from './limit-schema.ts';
-import type { AnswersSection } from './policy-file-schema.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
-import { routeMatchOf } from './route.ts';
-
-/** What a policy file says. Plain data, since another thread may have read it. */
-export interface ValidFile {
-  readonly identity: IdentitySection;
-  readonly keys: readonly KeyEntry[];
-  readonly answers: AnswersSection;
-  readonly exempt: AccessList;
-  readonly block: AccessList;
-  readonly caseSensitive: boolean;
-  /** Applies to policies without `on_store_failure`. */
-  readonly failureMode: StoreFailureMode;
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
-}
+  sourceName,
+  type ValidFile,
+} from './valid-file.ts';
 
 /** `rememberedAddresses`: see the address book of the core. */
 export function compilePolicies(
@@ -54,8 +42,7 @@ export function compilePolicies(
     entries
       .filter((entry) => entry.always === always)
       .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
-  const limits = [fallback, ...entries].flatMap(allLimits);
-  const identityConfig = toIdentityConfig({ ...file, limits }, ranges);
+  const identityConfig = toIdentityConfig(file, ranges);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
@@ -106,4 +93,58 @@ function toLimitDefinition({
   if (unit === undefined) return { ...written, windowMs };
   const calendar = new Calendar(unit, zone);
   return { ...written, windowMs: calendar.longestMs, calendar };
+}
+
+/** Address ranges that a policy file may name. */
+export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
+
+function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig {
+  const { identity, keys, exempt, block, fallback, entries } = file;
+  const headers = [fallback, ...entries]
+    .flatMap(allLimits)
+    .filter(({ per }) => per.startsWith('header:'))
+    .map(({ per }) => per.slice('header:'.length));
+  return {
+    sources: identity.sources.map((source) => toSource(source, ranges)),
+    apiKeyHeader: identity.api_key.header,
+    apiKeys: keys.map(({ id, sha256, plan }) => ({ id, sha256, plan })),
+    userHeader: identity.user.header,
+    trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
+    forwardedHeader: identity.forwarded_header,
+    headers: [...new Set(headers)],
+    verifiedHeaders: identity.verified_headers,
+    ipv6Prefixes: prefixesOf(identity).map(({ prefixBits }) => prefixBits),
+    accessLists: compileAccessLists(exempt.map(toListEntry), block.map(toListEntry), ranges),
+  };
+}
+
+/** The headers that a proxy must pass on for the gateway to tell clients apart. */
+function neededHeaders(config: IdentityConfig): NeededHeader[] {
+  const ofSources = config.sources.flatMap((source): NeededHeader[] => {
+    if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
+    if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
+    if (source === 'ip') return [];
+    const { header, setBy } = source;
+    return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
+  });
+  const ofLimits = config.headers.map((name) => ({ name, sentBy: undefined }));
+  const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
+  return [...byName.values()];
+}
+
+function toSource(
+  source: IdentitySection['sources'][number],
+  { cloudflare }: KnownRanges,
+): IdentitySource {
+  if (source === 'cf_connecting_ip') {
+    return { header: 'cf-connecting-ip', kind: source, setBy: compileAddressSet(cloudflare) };
+  }
+  if (typeof source === 'string') return source;
+  const { header, from } = source;
+  const setBy = from === 'proxy' ? from : compileAddressSet(from, { cloudflare });
+  return { header, kind: sourceName(source), setBy };
+}
+
+function toListEntry({ expires, ...entry }: AccessList[number]): ListEntry {
+  return { ...entry, expiresMs: expires ?? Number.POSITIVE_INFINITY };
 }

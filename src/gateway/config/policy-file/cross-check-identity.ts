@@ -1,10 +1,8 @@
 /** Finds repeated or unused identity sources, repeated keys, and unknown keys that are exempt or blocked. */
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { AccessList } from './access-schema.ts';
-import { sourceName } from './identity-config.ts';
-import type { IdentitySection } from './identity-schema.ts';
 import { type KeyEntry, keyTwice, repeatedKeys } from './key-list.ts';
+import { type AccessList, type IdentitySection, sourceName } from './valid-file.ts';
 
 interface IdentitySections {
   readonly identity: IdentitySection | undefined;

@@ -1,11 +1,12 @@
 /** Finds limits that repeat each other, never admit a request, or count by an unknown identity. */
-import { MAX_WINDOW_MS } from '../../core/counting/store.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
-import { windowMistakes } from './cross-check-windows.ts';
-import type { IdentitySection } from './identity-schema.ts';
-import { allLimits, type LimitEntry, limitLists } from './limit-schema.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+
+import type { CalendarUnit } from '../../core/counting/calendar.ts';
+import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import type { Rate } from '../rate.ts';
+import type { DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
+import { allLimits, type LimitEntry, limitLists } from './valid-file.ts';
 
 interface LimitSections {
   readonly identity: IdentitySection | undefined;
@@ -115,4 +116,51 @@ export function* verifiedHeaderMistakes({
     const message = `no limit is per header:${name}, correct the name or remove it`;
     yield { rule: 'verified-header-unused', path, message };
   }
+}
+
+function* windowMistakes(limit: LimitEntry, path: Path): Generator<DiagnosticDraft> {
+  const { rate, zone, algorithm, per } = limit;
+  if (algorithm !== 'fixed-window' && rate.calendar === undefined && rate.limit > MAX_LIMIT) {
+    yield { rule: 'invalid-value', path, message: tooLarge(limit) };
+  }
+  if (zone !== undefined && rate.calendar === undefined) {
+    const message = `has no effect on a window of ${rate.window}, write the rate as ${rate.limit}/${namedLike(rate)}, or remove it`;
+    yield { rule: 'zone-without-calendar', path: [...path, 'zone'], message };
+  }
+  if (rate.calendar === undefined) return;
+  if (algorithm !== 'fixed-window') {
+    const message = `cannot count a ${rate.calendar} of the calendar, ${slidingRemedy(rate, rate.calendar)}`;
+    yield { rule: 'calendar-not-fixed', path: [...path, 'algorithm'], message };
+  }
+  if (rate.calendar === 'year' && per !== 'global') {
+    const message = `a limit per ${per} may count addresses, whose pseudonyms change every 31 days, so it cannot count a year: write a month, or "per: global"`;
+    yield { rule: 'year-of-addresses', path, message };
+  }
+}
+
+function tooLarge({ rate, algorithm }: LimitEntry): string {
+  return (
+    `a limit of ${rate.limit} is too large, the maximum is ${MAX_LIMIT} with ${algorithm}: ` +
+    `add "algorithm: fixed-window", which counts up to ${MAX_FIXED_LIMIT}, or lower it`
+  );
+}
+
+/** The window by the calendar that is about as long. */
+function namedLike({ windowMs }: Rate): CalendarUnit {
+  if (windowMs < 7 * DAY_MS) return 'day';
+  return windowMs < 28 * DAY_MS ? 'week' : 'month';
+}
+
+const SLIDING: Readonly<Partial<Record<CalendarUnit, string>>> = {
+  day: '1d',
+  week: '7d',
+  month: '31d',
+};
+
+/** No other algorithm has windows of a year. */
+function slidingRemedy({ limit }: Rate, unit: CalendarUnit): string {
+  const window = SLIDING[unit];
+  return window === undefined
+    ? 'remove the key'
+    : `remove the key, or write the rate as ${limit}/${window}`;
 }

@@ -1,13 +1,12 @@
 /** Finds mistakes that only two places of a policy file together show, such as a name used twice. */
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
-import type { AccessList } from './access-schema.ts';
+
+import { routeKeys } from '../../core/matching/matcher.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
 import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
-import { nameMistakes, tieMistakes } from './cross-check-policies.ts';
-import type { IdentitySection } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import { routeMatchOf } from './match.ts';
+import type { AccessList, DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
 
 /** The sections of a file. Sections with mistakes are undefined. */
 export interface Sections {
@@ -49,4 +48,54 @@ function* mistakesIn(
   yield* listedClientMistakes('block', sections);
   yield* sourceMistakes(sections);
   yield* verifiedHeaderMistakes(sections);
+}
+
+/** `names` are those of the entries, and unknown values where an entry has none. */
+function* nameMistakes(
+  { names }: { readonly names: readonly unknown[] },
+  lineAt: (path: Path) => number,
+): Generator<DiagnosticDraft> {
+  const firsts = new Map<string, number>();
+  for (const [index, name] of names.entries()) {
+    if (typeof name !== 'string') continue;
+    const first = firsts.get(name);
+    if (first === undefined) {
+      firsts.set(name, index);
+      continue;
+    }
+    const path = ['policies', index, 'name'];
+    const line = lineAt(['policies', first]);
+    const message = `the policy in line ${line} has the name "${name}" too, rename one of them`;
+    yield { rule: 'name-taken', path, message };
+  }
+}
+
+interface Routes {
+  readonly entries: readonly (PolicyEntry | undefined)[];
+  readonly caseSensitive: boolean;
+}
+
+/** Two policies tie if neither is more specific. Policies that always apply do not compete. */
+function* tieMistakes(
+  { entries, caseSensitive }: Routes,
+  lineAt: (path: Path) => number,
+): Generator<DiagnosticDraft> {
+  const taken = new Map<string, number>();
+  for (const [index, entry] of entries.entries()) {
+    if (entry === undefined || entry.always) continue;
+    for (const key of routeKeys(routeMatchOf(entry, caseSensitive))) {
+      const other = taken.get(key);
+      if (other === undefined) {
+        taken.set(key, index);
+        continue;
+      }
+      const name = entries[other]?.name;
+      const line = lineAt(['policies', other]);
+      const message =
+        `matches the same requests as policy "${name}" in line ${line}, ` +
+        'make one of them more specific, or set "always: true" to apply both';
+      yield { rule: 'policies-tie', path: ['policies', index, 'match'], message };
+      break;
+    }
+  }
 }

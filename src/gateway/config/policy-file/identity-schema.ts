@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
-import { addressRange } from './address-range.ts';
+import { addressRange } from './access-schema.ts';
 import { keyListSchema } from './key-list.ts';
 
 const headerName = z
@@ -22,7 +22,7 @@ const credentialHeader = headerName.transform(
   }),
 );
 
-export const addressRanges = z
+const addressRanges = z
   .array(addressRange)
   .describe('CIDR ranges, addresses, and the names loopback, private and cloudflare.');
 
@@ -205,5 +205,3 @@ export const identitySchema = z.strictObject({
     ),
   ip: ip.prefault({}).describe('Which addresses count as one client.'),
 });
-
-export type IdentitySection = z.output<typeof identitySchema>;

@@ -1,11 +1,9 @@
 /** Schema and reader of listed API keys, which are in the policy file or in a key file. */
 import { z } from 'zod';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import { FileError } from '../file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../place-diagnostics.ts';
-import type { Path } from '../yaml-path.ts';
-import { POLICY_FILE, readYaml, type YamlKind } from '../yaml-text.ts';
-import { mistakesFrom } from './schema-mistakes.ts';
+import { FileError } from '../config-error.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import { POLICY_FILE, YamlFile, type YamlKind } from '../yaml/yaml-file.ts';
+import { parsePart } from './schema-mistakes.ts';
 
 /** The name of a policy or plan. It is used in metric labels and headers. */
 export const shortName = z
@@ -34,22 +32,25 @@ export const keyListSchema = z.array(key);
 export type KeyEntry = z.output<typeof key>;
 
 /** Room for 70,000 keys. */
-const KEY_FILE: YamlKind = { ...POLICY_FILE, maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
+const KEY_FILE: YamlKind = {
+  ...POLICY_FILE,
+  maxBytes: 8 * 1024 * 1024,
+  maxParts: 1_000_000,
+  // It may hold plain keys by mistake.
+  isSecret: true,
+};
 const MAX_MISTAKES = 100;
 
 /** Throws a FileError that names every mistake. `folder`: that of the policy file. */
 export function readKeyFile(text: string, fileName: string, folder?: string): readonly KeyEntry[] {
-  const yaml = readYaml(text, KEY_FILE);
-  // No excerpts: the file may hold plain keys by mistake.
-  refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName, folder);
-  const refuse = (mistakes: readonly DiagnosticDraft[]) =>
-    new FileError(placeDiagnostics(mistakes, fileName, yaml));
-  const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
-  if (!result.success)
-    throw refuse(mistakesFrom(result.error.issues, { schema: keyListSchema, at: [], yaml }));
-  const repeated = repeatedKeys(result.data).slice(0, MAX_MISTAKES);
-  if (repeated.length > 0) throw refuse(repeated.map((index) => keyTwice([index, 'sha256'])));
-  return result.data;
+  const yaml = new YamlFile(text, fileName, KEY_FILE);
+  yaml.refuseMistakes(folder);
+  const mistakes: DiagnosticDraft[] = [];
+  const keys = parsePart(keyListSchema, yaml.value, { at: [], yaml, mistakes }) ?? [];
+  const repeated = repeatedKeys(keys).slice(0, MAX_MISTAKES);
+  mistakes.push(...repeated.map((index) => keyTwice([index, 'sha256'])));
+  if (mistakes.length > 0) throw new FileError(yaml.diagnostics(mistakes));
+  return keys;
 }
 
 export function keyTwice(path: Path): DiagnosticDraft {

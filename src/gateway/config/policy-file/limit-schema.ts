@@ -1,12 +1,36 @@
 /** Schema of limits and plans. */
 import { z } from 'zod';
 import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
+import type { HeaderPartition, NamedPartition, Partition } from '../../core/policy.ts';
+import { hint } from '../closest-word.ts';
+import { parseRate, RATE_PATTERN, type Rate } from '../rate.ts';
 import { holds } from '../refinement.ts';
-import type { Path } from '../yaml-path.ts';
 import { shortName } from './key-list.ts';
-import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
-import { parseRate, RATE_PATTERN, type Rate } from './rate.ts';
 import { checkZone, ZONE_PATTERN } from './zone.ts';
+
+const NAMES: readonly NamedPartition[] = ['client', 'ip', 'api_key', 'user', 'global'];
+
+/** These hold addresses. Addresses count as `ip`: by pseudonym, and only if a trusted proxy reports them. */
+const ADDRESS_HEADER =
+  /^(x-forwarded-for|forwarded|x-real-ip|true-client-ip|cf-connecting-ip|x-headgate-.*)$/;
+
+const PARTITION_PATTERN = /^(client|ip|api_key|user|global|header:[A-Za-z0-9-]+)$/;
+
+/** Throws a RangeError whose message says what is wrong and gives the right form. */
+export function parsePartition(text: string): Partition {
+  if (ADDRESS_HEADER.test(text.slice('header:'.length).toLowerCase())) {
+    throw new RangeError(`"${text}" holds an address, write "per: ip"`);
+  }
+  if (PARTITION_PATTERN.test(text)) return text.toLowerCase() as NamedPartition | HeaderPartition;
+  if (text.startsWith('header:')) {
+    throw new RangeError(
+      `"${text}" must name a header of letters, digits and "-", as in "header:x-tenant"`,
+    );
+  }
+  throw new RangeError(
+    `must be ${NAMES.join(', ')} or header:<name>, not "${text}"${hint(text.toLowerCase(), NAMES)}`,
+  );
+}
 
 const rateText = z
   .string()
@@ -99,11 +123,16 @@ const limit = z
 const LIMITS_MISSING = 'is missing, write how many requests are allowed, as in "limits: [5/5min]"';
 const LIMITS_EMPTY = 'must be a list, not empty, as in [5/5min]';
 
+function withoutWindow(count: string): string {
+  return `must be a list of limits, each with its window, not ${count}: write "limits: [${count}/1min]"`;
+}
+
 export const limits = z
   .array(limit, {
     error: ({ input }) => {
       if (input === undefined) return LIMITS_MISSING;
-      return input === null ? LIMITS_EMPTY : undefined;
+      if (input === null) return LIMITS_EMPTY;
+      return /^[1-9]\d*$/.test(String(input)) ? withoutWindow(String(input)) : undefined;
     },
   })
   .min(1)
@@ -114,29 +143,3 @@ export const plans = z
   .record(shortName, limits)
   .default({})
   .describe('Limits that replace these for clients whose listed key has the plan.');
-
-export type LimitEntry = z.output<typeof limit>;
-
-interface LimitedEntry {
-  readonly limits: readonly LimitEntry[];
-  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
-}
-
-/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
-export function limitLists(
-  { limits, plans }: LimitedEntry,
-  at: Path,
-): { readonly limits: readonly LimitEntry[]; readonly path: Path }[] {
-  return [
-    { limits, path: [...at, 'limits'] },
-    ...Object.entries(plans).map(([plan, written]) => ({
-      limits: written,
-      path: [...at, 'plans', plan],
-    })),
-  ];
-}
-
-/** The limits of a policy and of all its plans. */
-export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
-  return [limits, ...Object.values(plans)].flat();
-}

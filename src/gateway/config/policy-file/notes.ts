@@ -1,8 +1,13 @@
 /** Notes on approximate limits of a valid policy file: how much they let pass. They are logged when the file is loaded. */
 import type { Algorithm } from '../../core/counting/store.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
-import { type LimitEntry, limitLists } from './limit-schema.ts';
-import { type EntrySections, everyEntry, type PlacedEntry } from './policy-schema.ts';
+import {
+  type EntrySections,
+  everyEntry,
+  type LimitEntry,
+  limitLists,
+  type PlacedEntry,
+} from './valid-file.ts';
 
 /** Counters and fixed windows admit up to twice their limit. Below this number, that is a warning. */
 const SMALL_LIMIT = 50;
@@ -50,7 +55,7 @@ interface Boundary {
   readonly worst: string;
 }
 
-/** Who names a day or a month has chosen its boundaries. */
+/** An author who names a day or a month has chosen its boundaries. */
 function boundaryNote(
   { limit, calendar }: LimitEntry['rate'],
   { algorithm, why, worst }: Boundary,

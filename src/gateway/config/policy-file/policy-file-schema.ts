@@ -30,8 +30,6 @@ export const answersSchema = z.strictObject({
     .describe('The body of a denial: the JSON of headgate, or that of RFC 9457.'),
 });
 
-export type AnswersSection = z.output<typeof answersSchema>;
-
 const version = z.literal(1).describe('The version of the file format.');
 
 /** Applies to policies without `on_store_failure`. */
@@ -42,7 +40,7 @@ export const globalFailureMode = onStoreFailure
   );
 
 /** For the JSON Schema. Loading validates each section by itself, so that one mistake does not hide another. */
-export const policyFileSchema = z
+const policyFileSchema = z
   .strictObject({
     version,
     identity: identitySchema
@@ -81,5 +79,28 @@ export const outlineSchema = z.strictObject({
       return input === null ? `must be a map, not empty: ${DEFAULT_EXAMPLE}` : undefined;
     },
   }),
-  policies: z.array(z.unknown()).default([]),
+  policies: z
+    .array(z.unknown(), {
+      error: ({ input }) =>
+        input === null ? 'is empty: list a policy, or remove the key' : undefined,
+    })
+    .default([]),
 });
+
+export function policyFileJsonSchema(): string {
+  return jsonSchemaOf(policyFileSchema);
+}
+
+/** The schema of what an author writes, as the text of a file. */
+export function jsonSchemaOf(written: z.ZodType): string {
+  const schema = z.toJSONSchema(written, {
+    target: 'draft-7',
+    io: 'input',
+    override({ zodSchema, jsonSchema }) {
+      const { def } = zodSchema._zod;
+      // zod leaves out defaults of transformed values. Ours are written as in a file.
+      if (def.type === 'default') jsonSchema.default = def.defaultValue;
+    },
+  });
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}

@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { refusedBy } from '../refinement.ts';
-import type { Path } from '../yaml-path.ts';
 import { shortName } from './key-list.ts';
 import { limits, plans, units } from './limit-schema.ts';
-import { matchSchema } from './match-schema.ts';
+import { matchSchema } from './match.ts';
 
 const cost = units.default(1).describe('Units that one request takes.');
 
@@ -62,24 +61,3 @@ export const policySchema = z
 export const defaultSchema = z
   .strictObject({ limits, plans, cost, mode, on_store_failure: onStoreFailure })
   .describe('Applies to requests that match no policy. Required.');
-
-export type PolicyEntry = z.output<typeof policySchema>;
-export type DefaultEntry = z.output<typeof defaultSchema>;
-
-export interface PlacedEntry {
-  readonly entry: DefaultEntry;
-  readonly at: Path;
-}
-
-/** The default and every policy, with their paths. */
-export function everyEntry({ fallback, entries }: EntrySections): PlacedEntry[] {
-  return [
-    { entry: fallback, at: ['default'] },
-    ...entries.map((entry, index) => ({ entry, at: ['policies', index] })),
-  ];
-}
-
-export interface EntrySections {
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
-}

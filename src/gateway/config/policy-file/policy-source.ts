@@ -4,27 +4,31 @@
  * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
  * it has not changed for a while, and after a longer time if it removes policies.
  */
-
 import type { PolicySet } from '../../core/matching/policy-set.ts';
+import { printable } from '../../core/printable.ts';
 import { ConfigError } from '../config-error.ts';
-import { SMALL_BYTES } from '../in-thread.ts';
-import { compilePolicies } from './compile.ts';
 import {
   areSame,
   becameShorter,
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
-} from './file-version.ts';
-import { type PolicyFiles, type Reading, readPolicies, readUpTo } from './read.ts';
-import { readPoliciesElsewhere } from './read-in-thread.ts';
-import { ReloadHistory } from './reload-history.ts';
+} from '../file-watch.ts';
+import { SMALL_BYTES } from '../in-thread.ts';
+import { compilePolicies } from './compile.ts';
+import {
+  type PolicyFiles,
+  type Reading,
+  readPolicies,
+  readPoliciesElsewhere,
+  readUpTo,
+} from './read.ts';
 
 /** How long files must not have changed. Editors and mounts make several changes in a row. */
 const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
-export interface PendingChange {
+interface PendingChange {
   /** Changes with the files. */
   readonly state: string;
   /** Milliseconds in this state before the files are read. */
@@ -51,7 +55,7 @@ export interface PolicySource {
   reload(settledMs?: number): Promise<Reloaded | undefined>;
 }
 
-export interface Reloaded {
+interface Reloaded {
   /** The names of policies that the new files no longer have. */
   readonly removed: readonly string[];
 }
@@ -153,4 +157,50 @@ function compiled({ found }: Reading): Loaded {
   if ('mistakes' in found) throw new ConfigError(found.mistakes);
   const { file, ranges, notes, digest } = found;
   return { policySet: compilePolicies(file, ranges), notes, digest };
+}
+
+interface RefusedFiles {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** Each as `file:line:column: path: what is wrong`. */
+  readonly mistakes: readonly string[];
+}
+
+class ReloadHistory {
+  readonly #now: () => number;
+  #sinceMs: number;
+  #refused: RefusedFiles | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#sinceMs = now();
+  }
+
+  /** Since when the files apply, milliseconds since the epoch. */
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  /** Undefined if the last reload succeeded. */
+  get refused(): RefusedFiles | undefined {
+    return this.#refused;
+  }
+
+  /** Settles as `reload` does. `digest` is that of the files in force. */
+  async record<T>(
+    reload: () => Promise<T | undefined>,
+    digest: () => string,
+  ): Promise<T | undefined> {
+    const before = digest();
+    try {
+      const reloaded = await reload();
+      if (reloaded !== undefined) this.#refused = undefined;
+      if (digest() !== before) this.#sinceMs = this.#now();
+      return reloaded;
+    } catch (error) {
+      const mistakes = error instanceof ConfigError ? error.mistakes : [printable(String(error))];
+      this.#refused = { atMs: this.#now(), mistakes };
+      throw error;
+    }
+  }
 }

@@ -1,14 +1,22 @@
 /** Reads the policy file and the files that it refers to, and records the version of each. */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { ConfigError } from '../config-error.ts';
+import { z } from 'zod';
+import { compileAddressSet } from '../../core/identity/address.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
+import { printable } from '../../core/printable.ts';
+import { ConfigError, FileError } from '../config-error.ts';
+import { diagnostic, lineOf } from '../diagnostic.ts';
+import { type FileVersion, type FileVersions, versionOf } from '../file-watch.ts';
+import { answerAs, runElsewhere } from '../in-thread.ts';
+import { holds } from '../refinement.ts';
 import { SHIPPED_RANGES } from '../shipped-files.ts';
 import { displayName, readText } from '../text-file.ts';
-import { type CloudflareRanges, parseCloudflareRanges } from './cloudflare-ranges.ts';
-import type { ValidFile } from './compile.ts';
-import { type FileVersion, type FileVersions, versionOf } from './file-version.ts';
-import type { KnownRanges } from './identity-config.ts';
+import { YamlFile } from '../yaml/yaml-file.ts';
+import { addressRange } from './access-schema.ts';
+import type { KnownRanges } from './compile.ts';
 import { readKeyFile } from './key-list.ts';
+import type { ValidFile } from './valid-file.ts';
 import { type ValidPolicies, validatePolicyFile } from './validate.ts';
 
 /** Paths. */
@@ -29,7 +37,7 @@ export interface Found {
   readonly ranges: KnownRanges;
   /** Each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** Of the text of all files: gateways with the same files have the same digest. */
+  /** Gateways with the same text in all files have the same digest. */
   readonly digest: string;
 }
 
@@ -43,7 +51,7 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
   const digest = createHash('sha256');
   let bytes = 0;
   try {
-    const { file, ranges, notes } = validateFiles(paths, (path, namedBy) => {
+    const { file, ranges, notes, place } = validateFiles(paths, (path, namedBy) => {
       const version = versionOf(path);
       versions.set(path, version);
       bytes += version.size;
@@ -56,7 +64,15 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
       return text;
     });
     const shortDigest = digest.digest('hex').slice(0, DIGEST_DIGITS);
-    return { versions, found: { file, ranges, notes, digest: shortDigest } };
+    return {
+      versions,
+      found: {
+        file,
+        ranges,
+        notes: place(notes).map((note) => printable(lineOf(note))),
+        digest: shortDigest,
+      },
+    };
   } catch (error) {
     if (error === TOO_LARGE) return undefined;
     if (!(error instanceof ConfigError)) throw error;
@@ -95,3 +111,50 @@ const NAMED_BY_SETTING = '--policies or HEADGATE_POLICIES names the policy file'
 const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
 const NAMED_BY_POLICIES =
   'identity.api_key.keys names it, relative to the folder of the policy file';
+
+/** Unlike in a policy file, a range cannot be the name `cloudflare`, which is this list. */
+const range = addressRange.transform(
+  holds((text: string) => {
+    compileAddressSet([text]);
+    return text;
+  }),
+);
+const schema = z.strictObject({ checked: z.iso.date(), ranges: z.array(range).min(1) });
+
+export interface CloudflareRanges extends z.output<typeof schema> {
+  /** True for the list that came with headgate. */
+  readonly isShipped?: boolean;
+}
+
+/** Throws a FileError if the text is not such a list. */
+export function parseCloudflareRanges(text: string, fileName: string): CloudflareRanges {
+  const yaml = new YamlFile(text, fileName);
+  yaml.refuseMistakes();
+  const result = schema.safeParse(yaml.value);
+  if (result.success) return result.data;
+  const message =
+    'must have "checked", a date such as 2026-12-31, and "ranges", a list of CIDR ranges';
+  const rule = 'invalid-cloudflare-list';
+  throw new FileError([diagnostic({ rule, file: fileName, place: undefined, path: '', message })]);
+}
+
+const MAX_AGE_DAYS = 90;
+
+/** Says that a list is old. Undefined if it is not. */
+export function ageOf({ checked }: CloudflareRanges, nowMs: number): string | undefined {
+  const days = Math.floor((nowMs - Date.parse(checked)) / DAY_MS);
+  if (days <= MAX_AGE_DAYS) return undefined;
+  return `the list of Cloudflare networks is ${days} days old (${checked})`;
+}
+
+const WORK = 'readPolicies';
+
+/**
+ * Reads in a new thread, because thousands of policies or keys take seconds to parse. Compiling the result is a tenth of
+ * the work. Rejects when the files take too long or too much memory to read.
+ */
+export function readPoliciesElsewhere(paths: PolicyFiles): Promise<Reading> {
+  return runElsewhere(new URL(import.meta.url), WORK, paths);
+}
+
+answerAs(WORK, readPolicies);

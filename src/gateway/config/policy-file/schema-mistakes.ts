@@ -1,11 +1,11 @@
 /** Turns the issues of a zod schema into diagnostics that say what is wrong and what would be right. */
 import type { z } from 'zod';
 import { closest, hint } from '../closest-word.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { ruleOfRefusal } from '../refinement.ts';
 import type { Rule } from '../rules.ts';
-import type { Path } from '../yaml-path.ts';
-import type { YamlText } from '../yaml-text.ts';
+import type { YamlFile } from '../yaml/yaml-file.ts';
+import { listed, sentence } from './schema-sentences.ts';
 
 /** Per validated part. More would take long to place, and nobody corrects more at a time. */
 const MAX_MISTAKES = 100;
@@ -15,12 +15,33 @@ const MAX_UNKNOWN_KEYS = 50;
 interface Part {
   readonly schema: z.ZodType;
   readonly at: Path;
-  readonly yaml: YamlText;
+  readonly yaml: YamlFile;
   /** Where in the schema the issues are, if they are those of an alternative. */
   readonly inside?: readonly PropertyKey[];
 }
 
-export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
+/** Where a value of a file is, and where its mistakes go. */
+interface Target extends Pick<Part, 'at' | 'yaml'> {
+  readonly mistakes: DiagnosticDraft[];
+}
+
+/** More would take long to place, and nobody corrects more at a time. */
+export const MAX_FILE_MISTAKES = 1_000;
+
+/** The value as the schema reads it. Undefined if it has mistakes, or the file has too many. */
+export function parsePart<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  { mistakes, ...place }: Target,
+): z.output<S> | undefined {
+  if (mistakes.length >= MAX_FILE_MISTAKES) return undefined;
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  mistakes.push(...mistakesFrom(result.error.issues, { schema, ...place }));
+  return undefined;
+}
+
+function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
   const misspelled = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' ? meantKeys(issue, part) : [],
   );
@@ -104,60 +125,7 @@ function hintAt(word: string, known: readonly string[]): string {
   if (/^[\da-f]*:[\da-f:]*$/i.test(word))
     return ': an address that ends with ":" must be in quotes';
   const meant = hint(word, known);
-  return meant !== '' || known.length === 0 ? meant : `, known are ${list(known)}`;
-}
-
-function sentence(issue: z.core.$ZodIssue, path: Path): string {
-  switch (issue.code) {
-    case 'invalid_type': {
-      const wanted = aTypeName(issue.expected);
-      if (/^(is missing|must be)/.test(issue.message)) return issue.message;
-      if (issue.input === undefined) return `is missing, it must be ${wanted}`;
-      // A file that is text as a whole is of another kind, and may be private.
-      const remedy = path.length > 0 ? remedyFor(issue) : ', with lines such as "key: value"';
-      const found =
-        typeof issue.input === 'number' ? issue.input : aTypeName(typeName(issue.input));
-      return `must be ${wanted}, not ${found}${remedy}`;
-    }
-    case 'invalid_value': {
-      if (issue.message.startsWith('must be')) return issue.message;
-      const values = issue.values.map(String);
-      if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
-      const words = issue.values.filter((value) => typeof value === 'string');
-      const remedy = typeof issue.input === 'string' ? hint(issue.input, words) : '';
-      return `must be ${list(values, 'or')}, not ${shownValue(issue.input)}${remedy}`;
-    }
-    case 'too_small':
-      return `must ${amount(issue.origin, 'at least', Number(issue.minimum))}`;
-    case 'too_big':
-      return `must ${amount(issue.origin, 'at most', Number(issue.maximum))}`;
-    default:
-      return issue.message;
-  }
-}
-
-function remedyFor({ expected, input }: z.core.$ZodIssueInvalidType): string {
-  if (expected === 'array' && typeof input === 'string' && /^-\S/.test(input)) {
-    return `, write a blank behind each dash, as in "- ${input.slice(1).split(/\s/, 1)}"`;
-  }
-  if (expected === 'array' && typeof input !== 'object') return `, write [${input}]`;
-  if (expected === 'array' && input !== null) return ', begin each entry with "- "';
-  if (expected === 'object' && typeof input === 'string') {
-    const [, method, path] = /^(?:([A-Z]+)\s+)?(\/\S*)$/.exec(input) ?? [];
-    if (path !== undefined) {
-      return `, write { ${method === undefined ? '' : `method: ${method}, `}path: ${path} }`;
-    }
-  }
-  // `limits:[5/5min]` is text.
-  const pair = typeof input === 'string' ? /^([a-z_]+):(\S)/.exec(input) : null;
-  if (pair === null) return '';
-  return `: a key needs a blank behind its colon, write "${pair[1]}: ${pair[2]}..."`;
-}
-
-function amount(origin: string, bound: string, count: number): string {
-  if (origin === 'array') return `have ${bound} ${count} entr${count === 1 ? 'y' : 'ies'}`;
-  if (origin === 'string') return `have ${bound} ${count} character${count === 1 ? '' : 's'}`;
-  return `be ${bound} ${count}`;
+  return meant !== '' || known.length === 0 ? meant : `, known are ${listed(known)}`;
 }
 
 /** The alternative that the author probably meant: the one that has the right type and fails inside. */
@@ -187,34 +155,4 @@ function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): strin
   if (first === undefined) return Object.keys(definition.shape ?? {});
   const next = typeof first === 'number' ? definition.element : definition.shape?.[String(first)];
   return next === undefined ? [] : knownKeys(next, rest);
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
-}
-
-const TYPE_WORDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a map',
-  record: 'a map',
-  null: 'empty',
-};
-
-/** Shows only the type of a map or list, which may be very long. */
-function shownValue(value: unknown): string {
-  return typeof value === 'object' ? aTypeName(typeName(value)) : JSON.stringify(value);
-}
-
-function aTypeName(type: string): string {
-  return TYPE_WORDS[type] ?? type;
-}
-
-function list(words: readonly string[], joint = 'and'): string {
-  if (words.length < 2) return words.join('');
-  return `${words.slice(0, -1).join(', ')} ${joint} ${words.at(-1)}`;
 }

@@ -1,15 +1,11 @@
 /** Validates the text of a policy file, and reports every mistake at once. */
 import type { z } from 'zod';
-import { printable } from '../../core/printable.ts';
-import { type Diagnostic, type DiagnosticDraft, lineOf } from '../diagnostic.ts';
-import { FileError } from '../file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../place-diagnostics.ts';
-import type { Path } from '../yaml-path.ts';
-import { readYaml, type YamlText } from '../yaml-text.ts';
+import { FileError } from '../config-error.ts';
+import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
+import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
-import type { ValidFile } from './compile.ts';
 import { crossCheck, type Sections } from './cross-check.ts';
-import { type IdentitySection, identitySchema } from './identity-schema.ts';
+import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { notesOn } from './notes.ts';
 import {
@@ -19,7 +15,8 @@ import {
   outlineSchema,
 } from './policy-file-schema.ts';
 import { defaultSchema, policySchema } from './policy-schema.ts';
-import { mistakesFrom } from './schema-mistakes.ts';
+import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
+import type { IdentitySection, ValidFile } from './valid-file.ts';
 
 /** Reads the files that a policy file names. */
 export interface PolicyFileContext {
@@ -29,16 +26,13 @@ export interface PolicyFileContext {
 
 export interface ValidPolicies {
   readonly file: ValidFile;
-  /** Notes for the author of the file, each as `file:line:column: path: note`. */
-  readonly notes: readonly string[];
+  /** Notes on approximate limits, for the author of the file. */
+  readonly notes: readonly DiagnosticDraft[];
   /** Whether the file has a value at this path; false if a default applies. */
   isWritten(path: Path): boolean;
   /** Looks up the places of diagnostics in the file. */
   place(drafts: readonly DiagnosticDraft[]): Diagnostic[];
 }
-
-/** More would take long to place, and nobody corrects more at a time. */
-const MAX_MISTAKES = 1_000;
 
 /** Throws a FileError with every mistake. */
 export function validatePolicyFile(
@@ -46,15 +40,15 @@ export function validatePolicyFile(
   fileName: string,
   context: PolicyFileContext,
 ): ValidPolicies {
-  const yaml = readYaml(text);
-  refuseUnreadable(yaml, fileName);
-  const place = (drafts: readonly DiagnosticDraft[]) => placeDiagnostics(drafts, fileName, yaml);
+  const yaml = new YamlFile(text, fileName);
+  yaml.refuseMistakes();
+  const place = (drafts: readonly DiagnosticDraft[]) => yaml.diagnostics(drafts);
   const mistakes: DiagnosticDraft[] = [];
   const parsed = parseSections(yaml, mistakes);
   const { keys, mistakes: keyMistakes } = readKeys(parsed.identity, context);
   const sections = { ...parsed, keys };
-  const lineAt = (path: Path) => yaml.place(yaml.offsetOf(path)).line;
-  mistakes.push(...crossCheck(sections, lineAt, MAX_MISTAKES - mistakes.length));
+  const lineAt = (path: Path) => yaml.placeOf(path).line;
+  mistakes.push(...crossCheck(sections, lineAt, MAX_FILE_MISTAKES - mistakes.length));
   const placed = (section: 'exempt' | 'block') =>
     sections[section]?.map((entry, i) => ({
       ...entry,
@@ -65,21 +59,15 @@ export function validatePolicyFile(
   if (file === undefined || mistakes.length > 0) {
     throw new FileError([...place(mistakes), ...keyMistakes]);
   }
-  const notes = place(notesOn(file)).map((note) => printable(lineOf(note)));
-  return { file, notes, place, isWritten: yaml.has };
+  return { file, notes: notesOn(file), place, isWritten: (path) => yaml.has(path) };
 }
 
 type ParsedSections = ReturnType<typeof parseSections>;
 
 /** Parses each section by itself, so that one mistake does not hide another. Adds what is wrong to `mistakes`. */
-function parseSections(yaml: YamlText, mistakes: DiagnosticDraft[]) {
-  const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) => {
-    if (mistakes.length >= MAX_MISTAKES) return undefined;
-    const result = schema.safeParse(value, { reportInput: true });
-    if (result.success) return result.data;
-    mistakes.push(...mistakesFrom(result.error.issues, { schema, at, yaml }));
-    return undefined;
-  };
+function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
+  const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) =>
+    parsePart(schema, value, { at, yaml, mistakes });
   parse(outlineSchema, yaml.value, []);
   const written = isMap(yaml.value) ? yaml.value : {};
   const policies: unknown[] = Array.isArray(written.policies) ? written.policies : [];

@@ -1,114 +1,129 @@
 /** Reads the settings of the process. No other file reads the environment. */
 import type { z } from 'zod';
-import { canonicalAddress, isLoopback } from '../../core/identity/address.ts';
 import { hint } from '../closest-word.ts';
 import { ConfigError } from '../config-error.ts';
-import { type GrpcTls, grpcTlsMistakes, readGrpcTls } from './grpc-tls-settings.ts';
-import type { RateLimitSettings } from './rate-limit-settings.ts';
-import { rateLimitMistakes, readRateLimit } from './read-rate-limit.ts';
-import type { RedisTarget } from './redis-target.ts';
-import { redisTlsMistakes, withTlsFiles } from './redis-tls-settings.ts';
-import { isServiceLink, type ReadSetting, type Setting } from './setting.ts';
-import { type LogLevel, SETTINGS } from './settings.ts';
+import { combinedMistakes } from './combined-mistakes.ts';
+import type { Target } from './control-plane-forms.ts';
+import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';
+import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
+import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
+import { REDIS_SETTINGS } from './redis-settings.ts';
+import type { RedisTarget } from './redis-url.ts';
+import { type ReadSetting, readGroup, type Setting, type ValuesOf } from './setting.ts';
+import {
+  PROCESS_SETTINGS,
+  SECRET_AND_FILE_SETTINGS,
+  SETTINGS,
+  TRACING_SETTINGS,
+} from './settings.ts';
 
-export interface Environment {
-  readonly host: string;
-  /** Undefined: no check server. */
-  readonly port: number | undefined;
-  /** Path of a unix socket for proxies, in place of host and port. */
-  readonly socket: string | undefined;
-  /** Undefined: no gRPC server. */
-  readonly grpcPort: number | undefined;
+/** The meaning of each value, and what it is by default, stand where the settings are described. */
+export interface Environment
+  extends ValuesOf<typeof PROXY_PORT_SETTINGS>,
+    ValuesOf<typeof OPS_PORT_SETTINGS>,
+    ValuesOf<typeof SECRET_AND_FILE_SETTINGS>,
+    ValuesOf<typeof PROCESS_SETTINGS> {
   /** Undefined: the gRPC port has no TLS. */
   readonly grpcTls: GrpcTls | undefined;
-  readonly opsHost: string;
-  readonly opsPort: number;
-  /** Whether the ops server has a page. */
-  readonly ui: boolean;
-  /** Path of the policy file. */
-  readonly policies: string;
-  /** Path of the list of Cloudflare networks. */
-  readonly cloudflareRanges: string;
   /** Undefined: count in memory. */
   readonly redis: RedisTarget | undefined;
-  /** Maximum time that a request waits for the store. */
-  readonly storeTimeoutMs: number;
-  /** Maximum number of keys in the memory store. */
-  readonly memoryMaxKeys: number;
-  /** Gateways that share a limit while Redis is down, until Redis has reported their number. */
-  readonly replicas: number;
-  /** Number of worker processes. */
-  readonly workers: number;
-  /** Number of this worker, from 0; undefined in a process without a supervisor. */
-  readonly worker: number | undefined;
-  /** How long the process continues to answer after SIGTERM. */
-  readonly drainMs: number;
-  /** Maximum number of cached denials; 0 disables the cache. */
-  readonly rememberedDenials: number;
-  /** Secrets that proxies may send; several while one is being replaced. Empty: no secret is required. */
-  readonly proxySecrets: readonly string[];
-  /** Bearer token of operators. Undefined: the ops server is on loopback. */
-  readonly adminToken: string | undefined;
-  /** Address salts are derived from it. Undefined: they are random and shared through Redis. */
-  readonly ipSaltSecret: string | undefined;
-  readonly logLevel: LogLevel;
   /** Undefined: no spans are recorded. */
   readonly tracing: TracingSettings | undefined;
   /** Undefined: calls of Envoy's rate limit filter are not answered. */
   readonly rateLimit: RateLimitSettings | undefined;
 }
 
-/** Checked when spans are recorded, see tracing-settings.ts. */
-export interface TracingSettings {
-  readonly protocol: string;
-  readonly sampler: string;
-  readonly samplerArgument: string;
+/** Paths of files, and the name in the certificate of a caller. */
+export interface GrpcTls extends ValuesOf<typeof GRPC_TLS_SETTINGS> {
+  readonly certificate: string;
+  readonly key: string;
 }
+
+/** Checked when spans are recorded. */
+export type TracingSettings = Omit<ValuesOf<typeof TRACING_SETTINGS>, 'endpoint' | 'isDisabled'>;
+
+/** Either the files or the control plane is set. */
+export interface RateLimitSettings extends ValuesOf<typeof RATE_LIMIT_SETTINGS> {
+  readonly controlPlane: ControlPlaneSettings | undefined;
+}
+
+/** Headers of answers to Envoy's rate limit filter. */
+export type HeaderNames = NonNullable<RateLimitSettings['headers']>;
+
+type ControlPlaneValues = ValuesOf<typeof CONTROL_PLANE_SETTINGS>;
+type TlsKey = 'ca' | 'certificate' | 'key' | 'serverName';
+
+export interface ControlPlaneSettings
+  extends Target,
+    Omit<ControlPlaneValues, 'target' | 'hasTls' | TlsKey> {
+  /** Undefined: no TLS. */
+  readonly tls: ControlPlaneTls | undefined;
+}
+
+/**
+ * Paths of files in PEM. Envoy Gateway 1.9.1 mounts /certs/{ca.crt,tls.crt,tls.key}
+ * (internal/infrastructure/kubernetes/ratelimit/resource.go), and wants TLS 1.3 and a certificate of the client
+ * (internal/crypto/cert_load.go).
+ */
+export type ControlPlaneTls = Partial<Pick<ControlPlaneValues, TlsKey>>;
 
 /** Throws a ConfigError with every mistake. Values of secrets are not quoted. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
   const read: ReadSetting = (setting) => readSetting(setting, variables, mistakes);
-
-  const hasCollector = read(SETTINGS.otlpEndpoint) !== undefined;
-  const isTraced = !read(SETTINGS.tracingDisabled) && hasCollector;
-  const tracing: TracingSettings = {
-    protocol: read(SETTINGS.otlpProtocol),
-    sampler: read(SETTINGS.tracesSampler),
-    samplerArgument: read(SETTINGS.tracesSamplerArgument),
-  };
   const environment: Environment = {
-    host: read(SETTINGS.host),
-    port: read(SETTINGS.port),
-    socket: read(SETTINGS.socket),
-    grpcPort: read(
-      // With a unix socket, an open TCP port that every local user can reach would be a surprise.
-      variables.HEADGATE_LISTEN ? { ...SETTINGS.grpcPort, fallback: undefined } : SETTINGS.grpcPort,
-    ),
+    tracing: readTracing(read),
+    ...readGroup(proxyPorts(variables), read),
     grpcTls: readGrpcTls(read),
-    opsHost: read(SETTINGS.opsHost),
-    opsPort: read(SETTINGS.opsPort),
-    ui: read(SETTINGS.ui),
-    policies: read(SETTINGS.policies),
-    cloudflareRanges: read(SETTINGS.cloudflareRanges),
-    redis: withTlsFiles(read(SETTINGS.redis), read),
-    storeTimeoutMs: read(SETTINGS.storeTimeoutMs),
-    memoryMaxKeys: read(SETTINGS.memoryMaxKeys),
-    replicas: read(SETTINGS.replicas),
-    workers: read(SETTINGS.workers),
-    worker: read(SETTINGS.worker),
-    drainMs: read(SETTINGS.drainMs),
-    rememberedDenials: read(SETTINGS.rememberedDenials),
-    proxySecrets: read(SETTINGS.proxySecrets),
-    adminToken: read(SETTINGS.adminToken),
-    ipSaltSecret: read(SETTINGS.ipSaltSecret),
-    logLevel: read(SETTINGS.logLevel),
-    tracing: isTraced ? tracing : undefined,
+    ...readGroup(OPS_PORT_SETTINGS, read),
+    ...readGroup(SECRET_AND_FILE_SETTINGS, read),
+    redis: readRedis(read),
+    ...readGroup(PROCESS_SETTINGS, read),
     rateLimit: readRateLimit(read),
   };
   mistakes.push(...combinedMistakes(environment, variables), ...misspelled(variables));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
+}
+
+/** With a unix socket, an open TCP port that every local user can reach would be a surprise. */
+function proxyPorts({ HEADGATE_LISTEN: socket }: NodeJS.ProcessEnv) {
+  if (!socket) return PROXY_PORT_SETTINGS;
+  return {
+    ...PROXY_PORT_SETTINGS,
+    grpcPort: { ...PROXY_PORT_SETTINGS.grpcPort, fallback: undefined },
+  };
+}
+
+function readTracing(read: ReadSetting): TracingSettings | undefined {
+  const { endpoint, isDisabled, ...tracing } = readGroup(TRACING_SETTINGS, read);
+  return endpoint === undefined || isDisabled ? undefined : tracing;
+}
+
+function readGrpcTls(read: ReadSetting): GrpcTls | undefined {
+  const { certificate, key, ...client } = readGroup(GRPC_TLS_SETTINGS, read);
+  if (certificate === undefined || key === undefined) return undefined;
+  return { certificate, key, ...client };
+}
+
+function readRedis(read: ReadSetting): RedisTarget | undefined {
+  const { target, ...tlsFiles } = readGroup(REDIS_SETTINGS, read);
+  const isNeeded = Object.values(tlsFiles).some((path) => path !== undefined);
+  return target !== undefined && isNeeded ? { ...target, tlsFiles } : target;
+}
+
+function readRateLimit(read: ReadSetting): RateLimitSettings | undefined {
+  const settings = readGroup(RATE_LIMIT_SETTINGS, read);
+  const controlPlane = readControlPlane(read);
+  if (controlPlane !== undefined) return { ...settings, config: undefined, controlPlane };
+  return settings.config === undefined ? undefined : { ...settings, controlPlane };
+}
+
+function readControlPlane(read: ReadSetting): ControlPlaneSettings | undefined {
+  const values = readGroup(CONTROL_PLANE_SETTINGS, read);
+  const { target, hasTls, ca, certificate, key, serverName, ...settings } = values;
+  const tls = hasTls ? { ca, certificate, key, serverName } : undefined;
+  return target && { ...target, ...settings, tls };
 }
 
 /** Adds to `mistakes` if the value is invalid. */
@@ -133,40 +148,14 @@ function messageOf({ expected }: Setting, { issues: [issue] }: z.ZodError): stri
   return issue?.code === 'custom' ? issue.message : `must be ${expected}`;
 }
 
-const WORKERS_WITHOUT_REDIS =
-  'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL, because without Redis each worker counts by itself and admits the whole limit';
-
-const NO_PORTS =
-  'HEADGATE_PORT: no proxy can ask a gateway that has neither HEADGATE_PORT, HEADGATE_LISTEN nor HEADGATE_GRPC_PORT';
-
-/** Mistakes that only several settings together show. */
-function combinedMistakes(environment: Environment, variables: NodeJS.ProcessEnv): string[] {
-  const { workers, redis, opsHost, port, socket, grpcPort } = environment;
-  const isDeaf = port === undefined && socket === undefined && grpcPort === undefined;
-  // An invalid token is reported already.
-  const isOpen = !variables.HEADGATE_ADMIN_TOKEN && !isLocalHost(opsHost);
-  return [
-    ...(workers > 1 && redis === undefined ? [WORKERS_WITHOUT_REDIS] : []),
-    ...(isOpen ? [openToOthers(opsHost)] : []),
-    ...(isDeaf ? [NO_PORTS] : []),
-    ...rateLimitMistakes(environment, variables),
-    ...grpcTlsMistakes(variables),
-    ...redisTlsMistakes(environment, variables),
-  ];
-}
-
-/** False for names other than `localhost`, which may resolve to any address. */
-function isLocalHost(host: string): boolean {
-  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
-}
-
-function openToOthers(opsHost: string): string {
-  return `HEADGATE_OPS_HOST: other machines can reach ${JSON.stringify(opsHost)} and control the gateway; set HEADGATE_ADMIN_TOKEN (at least 16 characters), or use a loopback address such as 127.0.0.1`;
+/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod if there is a Service called headgate. */
+export function isServiceLink(text: string): boolean {
+  return /^(tcp|udp|sctp):\/\//.test(text);
 }
 
 /** A misspelled setting would be ignored silently. Other variables with our prefix are allowed: Kubernetes sets some. */
 function misspelled(variables: NodeJS.ProcessEnv): string[] {
-  const known = Object.values(SETTINGS).map(({ name }) => name);
+  const known = SETTINGS.map(({ name }) => name);
   return Object.keys(variables).flatMap((name) => {
     if (!name.startsWith('HEADGATE_') || known.includes(name)) return [];
     if (/_(SERVICE_HOST|SERVICE_PORT.*|PORT_.*)$/.test(name)) return [];

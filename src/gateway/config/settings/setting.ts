@@ -31,6 +31,18 @@ export interface Setting<T = unknown, F = unknown> {
 
 export type ReadSetting = <T, F>(setting: Setting<T, F>) => T | F;
 
+export type SettingGroup = Readonly<Record<string, Setting>>;
+
+/** The values of a group of settings, under the keys of the group. */
+export type ValuesOf<G extends SettingGroup> = {
+  readonly [K in keyof G]: G[K] extends Setting<infer T, infer F> ? T | F : never;
+};
+
+export function readGroup<G extends SettingGroup>(group: G, read: ReadSetting): ValuesOf<G> {
+  const values = Object.entries(group).map(([key, each]) => [key, read(each)]);
+  return Object.fromEntries(values);
+}
+
 /** Infers the types of a setting. */
 export function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
   return described;
@@ -91,8 +103,3 @@ export const bearerToken = z
   .min(16)
   .max(256)
   .regex(/^[A-Za-z0-9._~+/-]+=*$/);
-
-/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod if there is a Service called headgate. */
-export function isServiceLink(text: string): boolean {
-  return /^(tcp|udp|sctp):\/\//.test(text);
-}

@@ -1,20 +1,16 @@
 /** Every setting of the process: its environment variable, meaning, form and default. */
 import { z } from 'zod';
-import { holds } from '../refinement.ts';
 import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';
-import { PLACE_SETTINGS } from './place-settings.ts';
+import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
 import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
-import { REDIS_TLS_SETTINGS } from './redis-tls-settings.ts';
-import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
-import { bearerToken, secretList, setting, wholeNumber } from './setting.ts';
-import { TRACING_SETTINGS } from './tracing-settings.ts';
+import { REDIS_SETTINGS } from './redis-settings.ts';
+import { bearerToken, type Setting, secretList, setting, wholeNumber } from './setting.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export const SETTINGS = {
-  ...PLACE_SETTINGS,
+export const SECRET_AND_FILE_SETTINGS = {
   proxySecrets: setting({
     name: 'HEADGATE_PROXY_SECRET',
     topic: 'trust',
@@ -23,7 +19,7 @@ export const SETTINGS = {
     expected:
       'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
     schema: secretList,
-    fallback: [],
+    fallback: [] as readonly string[],
     fallbackWords: 'none: no secret is required',
     isSecret: true,
   }),
@@ -69,20 +65,9 @@ export const SETTINGS = {
     fallback: SHIPPED_RANGES,
     fallbackWords: '`config/cloudflare-ranges.yaml` of headgate',
   }),
-  redis: setting({
-    name: 'HEADGATE_REDIS_URL',
-    otherName: 'REDIS_URL',
-    topic: 'counts',
-    meaning:
-      'The Redis in which gateways count together. `rediss` in place of `redis` uses TLS. See [Redis](redis.md).',
-    expected: REDIS_URL_FORM,
-    schema: z.string().transform(holds(parseRedisUrl)),
-    fallback: undefined,
-    fallbackWords: 'none: each process counts in its own memory',
-    // It may contain a password.
-    isSecret: true,
-  }),
-  ...REDIS_TLS_SETTINGS,
+};
+
+export const PROCESS_SETTINGS = {
   storeTimeoutMs: setting({
     name: 'HEADGATE_STORE_TIMEOUT_MS',
     topic: 'counts',
@@ -151,7 +136,69 @@ export const SETTINGS = {
     schema: z.enum(LOG_LEVELS),
     fallback: 'info',
   }),
-  ...RATE_LIMIT_SETTINGS,
-  ...CONTROL_PLANE_SETTINGS,
-  ...TRACING_SETTINGS,
 };
+
+/**
+ * The settings of traces have the names that OpenTelemetry gives them:
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ * A cluster may set them for every process, so a value that headgate cannot use is a warning in the log and no mistake.
+ */
+export const TRACING_SETTINGS = {
+  endpoint: setting({
+    name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    otherName: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    topic: 'tracing',
+    meaning: 'The collector that gets spans of sampled checks. See [tracing](tracing.md).',
+    expected: 'a URL such as `http://127.0.0.1:4318`',
+    schema: z.string(),
+    fallback: undefined,
+    fallbackWords: 'none: no spans',
+  }),
+  protocol: setting({
+    name: 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+    otherName: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    topic: 'tracing',
+    meaning: 'How spans are sent.',
+    expected: '`http/protobuf`',
+    schema: z.string(),
+    fallback: 'http/protobuf',
+  }),
+  sampler: setting({
+    name: 'OTEL_TRACES_SAMPLER',
+    topic: 'tracing',
+    meaning:
+      'Which checks have spans. By default, those whose `traceparent` says that the proxy records the trace.',
+    expected: '`always_on`, `always_off`, `traceidratio`, or one of them after `parentbased_`',
+    schema: z.string(),
+    fallback: 'parentbased_always_off',
+  }),
+  samplerArgument: setting({
+    name: 'OTEL_TRACES_SAMPLER_ARG',
+    topic: 'tracing',
+    meaning: 'The part of the checks that `traceidratio` samples.',
+    expected: 'a number from 0 to 1',
+    schema: z.string(),
+    fallback: '1',
+  }),
+  isDisabled: setting({
+    name: 'OTEL_SDK_DISABLED',
+    topic: 'tracing',
+    meaning: 'Whether spans are off, even if a collector is set.',
+    expected: 'true or false',
+    schema: z.string().transform((text) => text.toLowerCase() === 'true'),
+    fallback: false,
+  }),
+};
+
+/** In the order of the reference. */
+export const SETTINGS: readonly Setting[] = [
+  PROXY_PORT_SETTINGS,
+  GRPC_TLS_SETTINGS,
+  OPS_PORT_SETTINGS,
+  SECRET_AND_FILE_SETTINGS,
+  REDIS_SETTINGS,
+  PROCESS_SETTINGS,
+  RATE_LIMIT_SETTINGS,
+  CONTROL_PLANE_SETTINGS,
+  TRACING_SETTINGS,
+].flatMap((group): Setting[] => Object.values(group));

@@ -1,4 +1,4 @@
-/** Windows of the calendar in a time zone: days, weeks, months, years. Weeks begin on Monday. */
+/** Fixed windows: of a length, or days, weeks, months and years of the calendar in a time zone. Weeks begin on Monday. */
 import { DAY_MS, type PlainDate, TimeZone } from './time-zone.ts';
 
 export const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const;
@@ -69,6 +69,18 @@ export class Calendar {
       startMs = endMs;
     }
   }
+}
+
+interface WindowLength {
+  readonly windowMs: number;
+  readonly calendar?: Calendar | undefined;
+}
+
+/** The window that contains a moment. Without a calendar, windows start at multiples of their length since the epoch. */
+export function fixedWindowAt({ windowMs, calendar }: WindowLength, nowMs: number): Window {
+  if (calendar !== undefined) return calendar.windowAt(nowMs);
+  const startMs = nowMs - (nowMs % windowMs);
+  return { startMs, endMs: startMs + windowMs };
 }
 
 export function nominalMsOf(unit: CalendarUnit): number {

@@ -1,5 +1,5 @@
 /** Predicts the result of a take without taking, so that `explain` does not change what it explains. */
-import { fixedWindowAt } from './fixed-window.ts';
+import { fixedWindowAt } from './calendar.ts';
 import type {
   Descriptor,
   LocalLimiter,

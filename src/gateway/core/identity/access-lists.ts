@@ -26,7 +26,7 @@ export interface ListEntry {
 
 /** The entries that name a client. */
 export interface Listed {
-  /** Of several in a list, the one that expires last. */
+  /** If several entries name the client, this is the one that expires last. */
   readonly exempt: ListEntry | undefined;
   readonly block: ListEntry | undefined;
   readonly all: readonly { readonly list: 'exempt' | 'block'; readonly entry: ListEntry }[];
@@ -57,7 +57,7 @@ export interface AccessLists {
 }
 
 /** The entries in force that name everything that another entry names. */
-export interface ListedAgain {
+interface ListedAgain {
   readonly exempt: ListEntry | undefined;
   readonly block: ListEntry | undefined;
   /** Entries of `block` in force name a part of it. */
@@ -120,7 +120,7 @@ function compileList(
   named: Readonly<Record<string, readonly string[]>>,
 ) {
   const keys = new Map<string, ListEntry[]>();
-  /** By the leading bits that all addresses of a range share. */
+  /** The keys are the leading bits that all addresses of a range share. */
   const ranges = new Map<string, ListEntry[]>();
   for (const entry of entries) {
     if (entry.key !== undefined) add(keys, entry.key, entry);

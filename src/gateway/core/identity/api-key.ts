@@ -54,7 +54,7 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
   };
 }
 
-/** More than the parameters of any scheme whose token is a key. */
+/** No scheme whose token is a key has as many parameters. */
 const MAX_WORDS = 8;
 const BETWEEN_WORDS = /(?:[\0-"',;\x7f-\xa0]|\btoken=)+/i;
 
@@ -126,8 +126,8 @@ export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string):
 }
 
 /**
- * After blanks, or what Envoy sends in their place; or anywhere with a blank behind it, because many applications search
- * for `Bearer ` in the value (Laravel).
+ * Matches the scheme after blanks, or after what Envoy sends in their place; and anywhere with a blank behind it, because
+ * many applications search for `Bearer ` in the value (Laravel).
  */
 const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer|bearer[\0-\x20\x7f-\xff]/i;
 /** Printable ASCII without what Rails removes from a token: a comma, a semicolon, quotes, `token=` before it. */
@@ -135,4 +135,22 @@ const BEARER = /^bearer +((?!token=)[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]+) *$/i;
 
 function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
+}
+
+interface ListedClient {
+  readonly id: string;
+  /** Undefined if the keys of this client have no plan, or different ones. */
+  readonly plan: string | undefined;
+}
+
+/** The clients of listed keys by their partitions, so that operators see the ids that they wrote in the policy file. */
+export type ListedClients = ReadonlyMap<string, ListedClient>;
+
+export function compileListedClients(keys: readonly ListedKey[]): ListedClients {
+  const byId = new Map<string, ListedClient>();
+  for (const { id, plan } of keys) {
+    const known = byId.get(id);
+    byId.set(id, { id, plan: known === undefined || known.plan === plan ? plan : undefined });
+  }
+  return new Map([...byId.values()].map((client) => [listedKeyPartition(client.id), client]));
 }

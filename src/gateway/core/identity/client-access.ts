@@ -9,7 +9,7 @@ import type { ApiKey } from './api-key.ts';
 import { pseudonymsOf } from './partition.ts';
 
 /** Everything about a client that a list or an override can name. */
-export interface ListableClient {
+interface ListableClient {
   readonly apiKey: ApiKey | undefined;
   /** A partition. */
   readonly user: string | undefined;
@@ -18,7 +18,7 @@ export interface ListableClient {
   readonly reported: string | undefined;
 }
 
-/** Undefined for a client that is neither exempt nor blocked. */
+/** Returns undefined for a client that is neither exempt nor blocked. */
 export type FindAccess = (
   client: ListableClient,
   context: CheckContext,

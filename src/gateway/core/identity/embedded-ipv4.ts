@@ -1,10 +1,8 @@
 /** Finds the IPv4 address in an IPv6 address of a translator or tunnel. */
 import ipaddr from 'ipaddr.js';
 
-export type EmbeddingForm = 'nat64' | 'local-nat64' | 'siit' | '6to4' | 'teredo';
-
 export interface EmbeddedIPv4 {
-  readonly form: EmbeddingForm;
+  readonly form: 'nat64' | 'local-nat64' | 'siit' | '6to4' | 'teredo';
   readonly address: string;
 }
 
@@ -23,8 +21,7 @@ const MAY_EMBED = ['64:ff9b:', '2002:', '2001:0:', '2001::', '::ffff:0:'];
 
 type Parts = readonly number[];
 
-interface Form {
-  readonly form: EmbeddingForm;
+interface Form extends Pick<EmbeddedIPv4, 'form'> {
   readonly holds: (parts: Parts) => boolean;
   readonly ipv4Of: (parts: Parts) => Parts;
 }

@@ -1,7 +1,7 @@
 /** Reads headers that may occur once, and tells which values an application could read differently. */
 import type { HeaderFields } from '../check-request.ts';
 
-/** In characters; longer than any key, token or address. Hashing a longer value would cost more than the whole check. */
+/** No key, token or address has more characters. Hashing a longer value would cost more than the whole check. */
 export const MAX_VALUE_LENGTH = 8_192;
 
 /**
@@ -9,15 +9,19 @@ export const MAX_VALUE_LENGTH = 8_192;
  * join repeated headers with a comma.
  */
 export function singleValue(headers: HeaderFields, name: string): string | undefined {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const value = fieldOf(headers, name);
   if (typeof value !== 'string' || value === '' || value.length > MAX_VALUE_LENGTH)
     return undefined;
   return value.includes(',') ? undefined : value;
 }
 
+function fieldOf(headers: HeaderFields, name: string) {
+  return Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
+
 /** Whether a header that may occur once was sent several times; empty values count too. */
 export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const value = fieldOf(headers, name);
   return value !== undefined && (typeof value !== 'string' || value.includes(','));
 }
 
@@ -26,7 +30,7 @@ export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
  * Either way an application could read a value that headgate does not count.
  */
 export function isLoose(headers: HeaderFields, name: string): boolean {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const value = fieldOf(headers, name);
   if (typeof value !== 'string') return false;
   return value.length > MAX_VALUE_LENGTH || hasOuterBlank(value);
 }

@@ -43,7 +43,7 @@ export interface ClientIdentity {
   readonly headers: HeaderClaims;
   /** Undefined for a client that is neither exempt nor blocked. */
   readonly access: Access | undefined;
-  /** Why it is exempt or blocked. */
+  /** Why the client is exempt or blocked. */
   readonly accessBy: ClientAccess | undefined;
   /** A header that identifies the client can be read in several ways. */
   readonly isAmbiguous: boolean;
@@ -125,7 +125,7 @@ function addressHeadersOf(sources: readonly IdentitySource[]) {
   return sources.filter((source) => typeof source === 'object');
 }
 
-/** For a proxy that is not trusted: every header of the request that only a trusted proxy may set. */
+/** If a proxy is not trusted, every header that only a trusted proxy may set is ignored. */
 function compileIgnoredHeaders({ sources, userHeader, verifiedHeaders }: IdentityConfig) {
   const proxyHeaders = [
     ...addressHeadersOf(sources).map(({ header }) => header),

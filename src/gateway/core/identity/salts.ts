@@ -9,7 +9,7 @@ import { MAX_WINDOW_MS } from '../counting/store.ts';
 export const SALT_BYTES = 32;
 
 export const DAY_MS = 86_400_000;
-/** As long as the longest window, so that no window reaches back further than the previous period. */
+/** It is as long as the longest window, so that no window reaches back further than the previous period. */
 export const LONG_PERIOD_MS = MAX_WINDOW_MS;
 
 /** The start of the period that contains `nowMs`, in milliseconds since the epoch. */

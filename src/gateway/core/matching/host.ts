@@ -1,7 +1,7 @@
 /** Validates the host of a request, and gives its canonical spelling. */
 import { isIPv6 } from 'node:net';
 
-/** In characters: a DNS name (RFC 1035, section 2.3.4) with a port. */
+/** The characters of a DNS name (RFC 1035, section 2.3.4) with a port. */
 const MAX_LENGTH = 253 + ':65535'.length;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?(?::\d{1,5})?$/i;
 const BRACKETED = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i;
@@ -17,7 +17,7 @@ export function isHost(host: string): boolean {
   return address !== undefined && isIPv6(address);
 }
 
-/** In lower case, without port and trailing dot. `host` must be valid (`isHost`). */
+/** The host in lower case, without port and trailing dot. It must be valid (`isHost`). */
 export function canonicalHost(host: string): string {
   const text = host.toLowerCase();
   const port = text.lastIndexOf(':');

@@ -1,27 +1,25 @@
 /** The compiled policy file. A reload replaces it as a whole. */
-
 import type { CheckRequest } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
 import type { AccessLists } from '../identity/access-lists.ts';
 import type { AddressSet } from '../identity/address.ts';
 import type { ListedKey } from '../identity/api-key.ts';
+import { compileListedClients, type ListedClients } from '../identity/api-key.ts';
 import type { ForwardedHeader } from '../identity/forwarded-list.ts';
 import type { IdentityResolver } from '../identity/identity.ts';
 import type { IdentitySource } from '../identity/identity-source.ts';
-import { compileListedClients, type ListedClients } from '../identity/listed-clients.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
 import { tracePolicies } from '../policy-trace.ts';
 import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
-import { strictestOf } from './strictest-policy.ts';
 
 export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly naming: Naming;
-  /** By partition. */
+  /** The keys are partitions. */
   readonly listedClients: ListedClients;
   readonly answers: AnswerStyle;
   /** The headers that a proxy must pass on so that headgate can tell clients apart. */
@@ -50,7 +48,7 @@ export interface Naming {
 }
 
 /** The parts of a request that policies match. */
-export type RequestLine = Pick<
+type RequestLine = Pick<
   CheckRequest,
   'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
 >;
@@ -168,7 +166,7 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-/** For a matcher of one policy: one reading that matches is enough. */
+/** The matcher has one policy, so one reading that matches is enough. */
 function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
   for (const reading of readings) {
     const policy = matcher(reading);
@@ -179,4 +177,24 @@ function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): P
 
 function addOnce(policies: Policy[], policy: Policy | undefined): void {
   if (policy !== undefined && !policies.includes(policy)) policies.push(policy);
+}
+
+/** The policy with the lowest rate of requests in a limit that is not global; the first one if there is none. */
+export function strictestOf(
+  policies: readonly Policy[],
+  isEnforced = ({ mode }: Policy) => mode === 'enforce',
+): Policy | undefined {
+  let strictest: Policy | undefined;
+  let lowestRate = Number.POSITIVE_INFINITY;
+  for (const policy of policies) {
+    if (!isEnforced(policy)) continue;
+    for (const limit of policy.limits) {
+      const rate = limit.quota.limit / limit.cost / limit.quota.windowMs;
+      if (limit.per !== 'global' && rate < lowestRate) {
+        lowestRate = rate;
+        strictest = policy;
+      }
+    }
+  }
+  return strictest ?? policies[0];
 }

@@ -28,7 +28,7 @@ interface Part extends Omit<Step, 'at'> {
 }
 
 /** A path that a policy may match, and the number of characters that were put in place of marks. */
-export interface Fit {
+interface Fit {
   readonly path: string;
   readonly filled: number;
 }
@@ -41,7 +41,7 @@ const STEP = 50;
 /** One path for each pattern that one of the paths may match; undefined if it takes too many comparisons. */
 export type PathsAround = (paths: readonly string[]) => Fit[] | undefined;
 
-/** Of patterns as find-my-way has them, with parameters called `:p1`. */
+/** The patterns are those of find-my-way, with parameters called `:p1`. */
 export function compilePathsAround(patterns: Iterable<string>): PathsAround {
   let count = 0;
   const newNode = (): Node => {
@@ -72,7 +72,7 @@ class Walk {
   readonly #root: Node;
   readonly #fits: Fit[] = [];
   readonly #seen = new Set<number>();
-  /** For the ends of nodes, and for what goes on with `*`. */
+  /** The patterns that have a path: nodes that end one, and nodes that go on with `*`. */
   readonly #found = new Set<string>();
   #path = '';
   #comparisons = 0;
@@ -175,7 +175,7 @@ function compileFit(segment: string, mark: number): (name: string) => number {
 }
 
 /**
- * For a name that starts as the segment. Follows all ways at once to put text in place of the marks: `reached[i]` if the
+ * `name` must start as the segment does. Follows all ways at once to put text in place of the marks: `reached[i]` if the
  * segment up to here may be the first i characters of the name.
  */
 function fitOf(segment: string, mark: number, name: string): number {

@@ -46,7 +46,7 @@ export function originForms(target: string): string[] {
     : [...others, withoutAuthority];
 }
 
-/** For a decoded path. Each step returns the text itself as one of the readings. */
+/** The steps for a decoded path. Each returns the text itself as one of the readings. */
 export const FORKS: readonly ((text: string) => readonly string[])[] = [
   // Full-width letters, ligatures and combining marks stay, or become the characters that they are compatible with.
   (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
@@ -85,7 +85,7 @@ function withoutLooseEnds(segments: readonly string[]): string[] {
   return [dotted.join('/'), trimmed.join('/')];
 }
 
-/** Without a pattern, because a pattern for the end of a text is tried at each of its characters. */
+/** This uses no pattern, because a pattern for the end of a text is tried at each of its characters. */
 export function withoutLooseEnd(segment: string): string {
   let text = segment.trim();
   while (text.endsWith('.')) text = text.slice(0, -1).trimEnd();

@@ -4,7 +4,7 @@
  */
 
 /** A path with more segments is refused, see path.ts. */
-export const MAX_SEGMENTS = 64;
+const MAX_SEGMENTS = 64;
 
 /** Where each segment starts, and where its name and the segment end. Shared, because one path is read at a time. */
 const starts = new Uint16Array(MAX_SEGMENTS + 1);

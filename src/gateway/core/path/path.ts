@@ -24,28 +24,28 @@ export interface CanonicalPath {
   readonly path: string;
   /** Other paths that a server may read, including the raw spelling. None for a plain path. */
   readonly otherReadings: readonly string[];
-  /** With marks for what cannot be decoded (undecodable.ts). None if everything can be. */
+  /** The readings with marks for what cannot be decoded (undecodable.ts). There are none if everything can be decoded. */
   readonly unclear: readonly string[];
   /** Contains NUL, CR or LF, or is too long or has too many readings. No honest client sends such a path. */
   readonly malformed: boolean;
 }
 
 const NONE: readonly string[] = [];
-/** In characters. Honest targets with unusual characters are much shorter. */
+/** Honest targets with unusual characters have far fewer characters. */
 const MAX_ODD_LENGTH = 2_048;
 const MAX_READINGS = 12;
-/** In one reading. Escaped characters, as honest clients send them, take six of the characters of a target or more. */
+/** A bound for one reading. Honest clients escape such characters, so each takes six characters of a target or more. */
 const MAX_BEYOND_ASCII = 384;
 /** It stands for 18 characters (Unicode, annex 15), more than twice as many as any other. */
 const LONGEST_LIGATURE = 0xfdfa;
 const LENGTH_OF_LONGEST_LIGATURE = 18;
-/** For what cannot be decoded, in one reading: each can be compared in many ways. */
+/** A bound for one reading, because each mark can be compared in many ways. */
 const MAX_MARKS = 16;
-/** In characters of a target that cannot be decoded: it is read twice. */
+/** A target that cannot be decoded is read twice, so it may have fewer characters. */
 const MAX_UNCLEAR_LENGTH = 1_024;
-/** In all readings together. Every step reads each character a fixed number of times. */
+/** A bound for all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
-/** The same for what cannot be decoded, which is read besides. */
+/** The readings of what cannot be decoded are additional, so they have smaller bounds. */
 const MAX_UNCLEAR_CHARACTERS = 768;
 const MAX_UNCLEAR_READINGS = 8;
 const SLASH = 0x2f;
@@ -123,7 +123,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   return { ...known, unclear, malformed: withMarks.malformed };
 }
 
-/** Undefined if they become too many. */
+/** Returns undefined if there are too many readings. */
 function readingsOf(
   readings: Readings,
   caseSensitive: boolean,
@@ -132,7 +132,7 @@ function readingsOf(
   if (!readings.follow([originForms, splitBeforeDecoding, decoding])) return;
   if (readings.texts.some(hasTooManySegments)) return;
   if (readings.texts.some(hasTooManyBeyondAscii)) return;
-  // Before the forks, which are most of the work, and after them.
+  // This is checked before the forks too, because they are most of the work.
   if (readings.texts.some(mayGoUp)) return;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
   if (!readings.follow(FORKS) || readings.texts.some(mayGoUp)) return;

@@ -7,17 +7,17 @@
 
 export interface Decoded {
   readonly text: string;
-  /** In how many places are what servers read differently: invalid escapes, bytes that are not UTF-8, many layers. */
+  /** The number of places that servers read differently: invalid escapes, bytes that are not UTF-8, many layers. */
   readonly unclearPlaces: number;
 }
 
-/** What takes the place of bytes that cannot be decoded. Undefined: what the most lenient server reads. */
+/** What takes the place of bytes that cannot be decoded. By default it is what the most lenient server reads. */
 export interface Replacements {
-  /** For bytes that are not UTF-8, and for halves of surrogate pairs. */
+  /** Replaces bytes that are not UTF-8, and halves of surrogate pairs. */
   readonly bytes?: string;
-  /** For what some servers decode and others do not: overlong UTF-8, and `%u006c`. */
+  /** Replaces what only some servers decode: overlong UTF-8, and `%u006c`. */
   readonly odd?: string;
-  /** For a percent sign that starts no escape. */
+  /** Replaces a percent sign that starts no escape. */
   readonly stray?: string;
 }
 

@@ -8,7 +8,7 @@ import { withoutLooseEnd } from './path-forks.ts';
 import { decode, type Replacements } from './percent-encoding.ts';
 
 /** Stands for any text within a segment, or none. */
-export const GAP = '\ud800';
+const GAP = '\ud800';
 /** Stands for the same, or for a slash: a percent sign that starts no escape, and the characters behind it. */
 export const STRAY = '\ud801';
 
@@ -67,7 +67,7 @@ export function isMark(code: number): boolean {
   return code === 0xd800 || code === 0xd801;
 }
 
-/** As people see it. */
+/** The path as people see it. */
 export function withShownMarks(path: string): string {
   return path.replace(MARKS, '\ufffd');
 }

@@ -1,24 +1,22 @@
 /** Clients: reset their counters, block or exempt them temporarily. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
-import { by, client, listedClient, policyName, reason, terms } from './fields.ts';
+import { by, client, listedClient, optional, policyName, reason, terms } from './fields.ts';
 import { clientOverrideSchema } from './overrides.ts';
 
 const overrideInput = z.strictObject({ client, ...terms });
 const liftInput = z.strictObject({ client, reason: reason.optional(), by: by.optional() });
 const others = {
-  other_overrides: z
-    .array(clientOverrideSchema)
-    .describe(
-      'Overrides that also apply to this client and stay in force, such as one of its address. Absent if there is none.',
-    )
-    .optional(),
+  other_overrides: optional(
+    z.array(clientOverrideSchema),
+    'Overrides that also apply to this client and stay in force, such as one of its address. Absent if there is none.',
+  ),
 };
 const accessChanged = clientOverrideSchema.extend({
-  replaced: z
-    .array(clientOverrideSchema)
-    .describe('The earlier overrides of the client, which this one replaces.')
-    .optional(),
+  replaced: optional(
+    z.array(clientOverrideSchema),
+    'The earlier overrides of the client, which this one replaces.',
+  ),
   ...others,
 });
 const namedClient = z.object({ client: z.string(), ...listedClient });
@@ -29,18 +27,16 @@ export const RESET = {
   summary: "Reset a client's counters",
   input: z.strictObject({
     client,
-    policy: policyName.describe('Reset only the counters of this policy.').optional(),
+    policy: optional(policyName, 'Reset only the counters of this policy.'),
     reason: reason.optional(),
     by: by.optional(),
   }),
   output: namedClient.extend({
     policies: z.array(z.string()),
-    address: z
-      .string()
-      .describe(
-        'If a decision id named a key or a user: the address that the request came from. The counters of that address and of its IPv6 networks were reset too.',
-      )
-      .optional(),
+    address: optional(
+      z.string(),
+      'If a decision id named a key or a user: the address that the request came from. The counters of that address and of its IPv6 networks were reset too.',
+    ),
   }),
 } satisfies Operation;
 

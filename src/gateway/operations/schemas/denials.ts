@@ -5,20 +5,20 @@ import {
   denialReportSchema,
   laterSchema,
 } from '../../denials/denial-report.ts';
-import type { Operation, OutputOf } from '../operation.ts';
-import { count, listedClient, policyMode } from './fields.ts';
-import { listedReportSchema } from './listed.ts';
+import type { Operation } from '../operation.ts';
+import { count, listedClient, listedReportSchema, optional, policyMode } from './fields.ts';
 import { endedReportSchema, overrideReportSchema } from './overrides.ts';
 
-/** Gateways tell each other more about a denial than they tell operators. */
+/** Gateways send each other more about a denial than they show operators. */
 export const denial = denialReportSchema
   .omit({ names: true, networks: true, is_listed: true, file_now: true })
   .extend({
     ...listedClient,
-    cause: z.string().describe('In words: what blocked the client.').optional(),
-    listed: listedReportSchema
-      .describe('The entry of `block` that blocked the client, if the file still has it.')
-      .optional(),
+    cause: optional(z.string(), 'In words: what blocked the client.'),
+    listed: optional(
+      listedReportSchema,
+      'The entry of `block` that blocked the client, if the file still has it.',
+    ),
   });
 
 export const gatewaysSchema = z.object({ asked: count, answered: count });
@@ -74,33 +74,27 @@ export const DECISION = {
   output: z.object({
     asked_for: z.string(),
     ...denial.shape,
-    now: currentQuotaSchema
-      .describe(
-        'The limit and its quota now; absent if the limit no longer exists or the store is unavailable.',
-      )
-      .optional(),
-    is_reset: z
-      .literal(true)
-      .describe('An operator reset its counters since. Absent otherwise.')
-      .optional(),
-    later: laterSchema
-      .describe('Later denials of the same client by the same policy; their cause may differ.')
-      .optional(),
-    policy_mode: policyMode
-      .describe('The current mode of the policy; absent if the policy no longer exists.')
-      .optional(),
-    override: overrideReportSchema
-      .describe('The override that decides for this client, if any.')
-      .optional(),
-    overrides: z
-      .array(overrideReportSchema)
-      .describe('All overrides of this client and of its address.')
-      .optional(),
-    ended_override: endedReportSchema
-      .describe('Present if no override is in force and one ended within a day: the last one.')
-      .optional(),
+    now: optional(
+      currentQuotaSchema,
+      'The limit and its quota now; absent if the limit no longer exists or the store is unavailable.',
+    ),
+    is_reset: optional(z.literal(true), 'An operator reset its counters since. Absent otherwise.'),
+    later: optional(
+      laterSchema,
+      'Later denials of the same client by the same policy; their cause may differ.',
+    ),
+    policy_mode: optional(
+      policyMode,
+      'The current mode of the policy; absent if the policy no longer exists.',
+    ),
+    override: optional(overrideReportSchema, 'The override that decides for this client, if any.'),
+    overrides: optional(
+      z.array(overrideReportSchema),
+      'All overrides of this client and of its address.',
+    ),
+    ended_override: optional(
+      endedReportSchema,
+      'Present if no override is in force and one ended within a day: the last one.',
+    ),
   }),
 } satisfies Operation;
-
-export type DenialList = OutputOf<typeof TOP>;
-export type DenialDetails = OutputOf<typeof DECISION>;

@@ -1,11 +1,11 @@
 /** Explaining: how a gateway would decide a request now, and why. */
 import { z } from 'zod';
-import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
+import { METHOD_PATTERN } from '../../config/policy-file/match.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
-import { DEFAULT_DIALECT } from '../explain-answer.ts';
-import type { CallOf, Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import {
   ADDRESS_FORM,
+  DEFAULT_DIALECT,
   HEADER_FORM,
   HEADER_NAME_PATTERN,
   HEADER_VALUE_PATTERN,
@@ -17,7 +17,7 @@ import {
   URL_FORM,
   URL_PATTERN,
 } from '../request-form.ts';
-import { ADDRESS_PATTERN, count } from './fields.ts';
+import { ADDRESS_PATTERN, count, optional } from './fields.ts';
 
 /** Node reads no request line that is longer. */
 const LONGEST_URL = 16_384;
@@ -52,8 +52,8 @@ export const EXPLAIN = {
       .meta({ propertyNames: { pattern: HEADER_NAME_PATTERN } })
       .default({})
       .describe('Headers of the request: a value, or a list of values, for each name.'),
-    peer: address.describe('The address that connected to the proxy.').optional(),
-    client: address.describe('The client address that the proxy reports.').optional(),
+    peer: optional(address, 'The address that connected to the proxy.'),
+    client: optional(address, 'The client address that the proxy reports.'),
     proxy: address.default('127.0.0.1').describe('The address of the proxy.'),
     dialect: z
       .enum(DIALECT_NAMES)
@@ -62,10 +62,10 @@ export const EXPLAIN = {
   }),
   output: z.object({
     steps: z.array(z.object({ about: z.string(), what: z.string() })),
-    store_unavailable: z
-      .string()
-      .describe('Present if the store does not answer: the answer is that of `on_store_failure`.')
-      .optional(),
+    store_unavailable: optional(
+      z.string(),
+      'Present if the store does not answer: the answer is that of `on_store_failure`.',
+    ),
     answer: z.object({
       // Gateways of older versions answer as Envoy gets it, and do not say so.
       dialect: z.string().default(DEFAULT_DIALECT).describe('The proxy that gets this answer.'),
@@ -75,6 +75,3 @@ export const EXPLAIN = {
     }),
   }),
 } satisfies Operation;
-
-export type ExplainCall = CallOf<typeof EXPLAIN>;
-export type ExplainAnswer = OutputOf<typeof EXPLAIN>;

@@ -18,6 +18,11 @@ const CLIENT_PATTERN = `^(${[
 /** At most 31 days, in each unit. */
 const TERM_PATTERN = `^(${upTo(2_678_400)}s|${upTo(44_640)}min|${upTo(744)}h|${upTo(31)}d)$`;
 
+/** A field that may be absent; the text says when, or what it is. */
+export function optional<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return schema.describe(description).optional();
+}
+
 export const count = z.int().min(0);
 /** ISO 8601 in UTC. */
 export const time = z.iso.datetime();
@@ -35,20 +40,36 @@ export const client = z
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
 
-/** The limits of a policy. */
-export const limitTexts = {
+/** A policy with its limits and modes. */
+export const policyFields = {
+  name: z.string(),
+  mode: policyMode,
+  mode_of_file: policyMode,
   limits: z.array(z.string()).describe('In words.'),
-  plans: z
-    .array(z.object({ plan: z.string(), limits: z.array(z.string()) }))
-    .describe('The limits of clients with a plan, in place of `limits`. Absent if there are none.')
-    .optional(),
+  plans: optional(
+    z.array(z.object({ plan: z.string(), limits: z.array(z.string()) })),
+    'The limits of clients with a plan, in place of `limits`. Absent if there are none.',
+  ),
+  on_store_failure: z.string(),
 };
 
 /** What operators see of a listed key besides its partition. */
 export const listedClient = {
-  client_id: z.string().describe('The id of a listed key, as in the policy file.').optional(),
-  plan: z.string().describe('The plan of a listed key.').optional(),
+  client_id: optional(z.string(), 'The id of a listed key, as in the policy file.'),
+  plan: optional(z.string(), 'The plan of a listed key.'),
 };
+
+/** An entry of `exempt` or `block` in the policy file. */
+export const listedReportSchema = z.object({
+  list: z.enum(['exempt', 'block']),
+  entry: z.string().describe('As written: an address, a range, or `key` and the id of a key.'),
+  place: optional(z.string(), 'File and line.'),
+  comment: optional(z.string(), 'What the author of the file wrote at the entry.'),
+  until: time.optional(),
+  applies: z.boolean().describe('false: it has no effect; `what` says why.'),
+  what: z.string().describe('In words.'),
+});
+export type ListedReport = z.output<typeof listedReportSchema>;
 
 export const by = z
   .string()

@@ -1,9 +1,8 @@
 /** One client: what exempts or blocks it, its limits and what is left of them, and its denials. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';
-import { client, count, policyMode } from './fields.ts';
-import { listedReportSchema } from './listed.ts';
+import { client, count, listedReportSchema, optional, policyMode } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const INSPECT = {
@@ -15,27 +14,25 @@ export const INSPECT = {
   input: z.strictObject({ client }),
   output: z.object({
     client: z.string().describe('Its name in the log and in lists.'),
-    client_id: z.string().describe('The id of a listed key.').optional(),
-    plan: z.string().describe('The plan of a listed key.').optional(),
-    access: z
-      .enum(['exempt', 'blocked'])
-      .describe('What overrides and the policy file make of the client. Absent: its limits apply.')
-      .optional(),
+    client_id: optional(z.string(), 'The id of a listed key.'),
+    plan: optional(z.string(), 'The plan of a listed key.'),
+    access: optional(
+      z.enum(['exempt', 'blocked']),
+      'What overrides and the policy file make of the client. Absent: its limits apply.',
+    ),
     listed: z
       .array(listedReportSchema)
       // Gateways of older versions do not say it, nor the denials.
       .default([])
       .describe('The entries of `exempt` and `block` in the policy file that name the client.'),
-    is_address_unknown: z
-      .literal(true)
-      .describe(
-        'Present if the lists of the policy file name addresses and only the pseudonym of this client is known, so that the two cannot be compared.',
-      )
-      .optional(),
-    limits_unavailable: z
-      .string()
-      .describe('Present if the store does not answer: why `limits` is empty.')
-      .optional(),
+    is_address_unknown: optional(
+      z.literal(true),
+      'Present if the lists of the policy file name addresses and only the pseudonym of this client is known, so that the two cannot be compared.',
+    ),
+    limits_unavailable: optional(
+      z.string(),
+      'Present if the store does not answer: why `limits` is empty.',
+    ),
     limits: z
       .array(
         z.object({
@@ -44,9 +41,10 @@ export const INSPECT = {
           limit: z.string().describe('Its label.'),
           allows: z.string().describe('The limit in words.'),
           remaining: count,
-          retry_after_ms: count
-            .describe('0 if a request is allowed now. Absent if the limit never allows one.')
-            .optional(),
+          retry_after_ms: optional(
+            count,
+            '0 if a request is allowed now. Absent if the limit never allows one.',
+          ),
           reset_after_ms: count,
         }),
       )
@@ -62,8 +60,6 @@ export const INSPECT = {
       ),
     gateways: gatewaysSchema
       .default({ asked: 0, answered: 0 })
-      .describe('Gateways that were asked for denials.'),
+      .describe('Gateways that were queried for denials, and how many replied.'),
   }),
 } satisfies Operation;
-
-export type Inspection = OutputOf<typeof INSPECT>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '../../config/settings/settings.ts';
 import type { Operation } from '../operation.ts';
-import { by, terms } from './fields.ts';
+import { by, optional, terms } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const SET_LOG = {
@@ -11,7 +11,7 @@ export const SET_LOG = {
   summary: 'Change the log level, or log a sample of the allowed requests, temporarily',
   input: z
     .strictObject({
-      level: z.enum(LOG_LEVELS).describe('Minimum log level.').optional(),
+      level: optional(z.enum(LOG_LEVELS), 'Minimum log level.'),
       allows_one_in: z
         .int()
         .min(1)

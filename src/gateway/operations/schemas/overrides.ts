@@ -1,7 +1,7 @@
 /** Overrides: the temporary changes that operators made. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
-import { count, listedClient, policyMode, time } from './fields.ts';
+import type { Operation } from '../operation.ts';
+import { count, listedClient, optional, policyMode, time } from './fields.ts';
 
 const terms = { since: time, until: time, reason: z.string(), by: z.string() };
 
@@ -25,7 +25,7 @@ export type OverrideReport = z.output<typeof overrideReportSchema>;
 export const endedReportSchema = z.object({
   override: clientOverrideSchema,
   ended_at: time,
-  ended_by: z.string().describe('The operator who ended it; absent if it expired.').optional(),
+  ended_by: optional(z.string(), 'The operator who ended it; absent if it expired.'),
 });
 export type EndedReport = z.output<typeof endedReportSchema>;
 
@@ -36,5 +36,3 @@ export const LIST_OVERRIDES = {
   input: z.strictObject({}),
   output: z.object({ overrides: z.array(overrideReportSchema) }),
 } satisfies Operation;
-
-export type OverrideList = OutputOf<typeof LIST_OVERRIDES>;

@@ -1,7 +1,7 @@
 /** What all gateways did in the last 15 minutes, and how they are: for the page of the ops server and `headgate top`. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
-import { count, limitTexts, listedClient, policyMode, time } from './fields.ts';
+import type { Operation } from '../operation.ts';
+import { count, listedClient, optional, policyFields, time } from './fields.ts';
 
 const perStep = z.array(count);
 
@@ -16,7 +16,7 @@ const rates = z
   .object({ requests: perSecond, denials: perSecond, would_deny: perSecond })
   .describe('Per second: the mean of the last `rate_ms`.');
 
-export const STATUS_LEVELS = ['well', 'warning', 'wrong'] as const;
+const STATUS_LEVELS = ['well', 'warning', 'wrong'] as const;
 const statusLine = z.object({ level: z.enum(STATUS_LEVELS), text: z.string() });
 export type StatusLine = z.output<typeof statusLine>;
 
@@ -32,7 +32,7 @@ const storeState = z
 export const actionSchema = z.object({
   at: time,
   action: z.string(),
-  subject: z.string().describe('Absent if it concerns the whole gateway.').optional(),
+  subject: optional(z.string(), 'Absent if it concerns the whole gateway.'),
   change: z.string(),
   by: z.string(),
   reason: z.string().optional(),
@@ -59,18 +59,15 @@ export const overviewSchema = z.object({
   rates: rates.describe('Rates of all requests, including those without a policy.'),
   policies: z.array(
     z.object({
-      name: z.string(),
-      mode: policyMode,
-      mode_of_file: policyMode,
-      ...limitTexts,
-      on_store_failure: z.string(),
+      ...policyFields,
       rates,
       ...series,
     }),
   ),
-  policies_left_out: count
-    .describe('With more than 200 policies: how many with fewer requests are left out.')
-    .optional(),
+  policies_left_out: optional(
+    count,
+    'With more than 200 policies: how many with fewer requests are left out.',
+  ),
   without_policy: z
     .object({ rates, ...series })
     .describe(
@@ -82,43 +79,34 @@ export const overviewSchema = z.object({
       z.object({
         state: storeState,
         gateways: count,
-        since: time.describe('When the state began at the first of these gateways.').optional(),
+        since: optional(time, 'When the state began at the first of these gateways.'),
         reason: z.string().optional(),
         policies: z
           .array(z.string())
           .describe('The enforced policies that are decided in this way. Empty for `enforced`.'),
-        lapses: z
-          .object({ failed: count, checks: count, within_ms: count })
-          .describe(
-            'The store answers, but failed `failed` of `checks` checks of these gateways in the last `within_ms`. Absent if the store does not answer.',
-          )
-          .optional(),
+        lapses: optional(
+          z.object({ failed: count, checks: count, within_ms: count }),
+          'The store answers, but failed `failed` of `checks` checks of these gateways in the last `within_ms`. Absent if the store does not answer.',
+        ),
       }),
     ),
-    version: z
-      .string()
-      .describe('The version of Redis; absent if Redis does not answer.')
-      .optional(),
+    version: optional(z.string(), 'The version of Redis; absent if Redis does not answer.'),
   }),
   policy_file: z.object({
     digests: z.array(z.object({ digest: z.string(), gateways: count, since: time })),
-    refused: z
-      .object({ at: time, mistakes: z.array(z.string()) })
-      .describe('The last file that was refused, while the one before stays in force.')
-      .optional(),
+    refused: optional(
+      z.object({ at: time, mistakes: z.array(z.string()) }),
+      'The last file that was refused, while the one before stays in force.',
+    ),
   }),
-  untrusted_proxy: z
-    .object({ gateways: count, last: time })
-    .describe(
-      'A proxy outside `identity.trusted_proxies` sent checks to these gateways, the last in these 15 minutes, so its clients share limits. Absent if there was none since the policy file was loaded.',
-    )
-    .optional(),
-  refused_caller: z
-    .object({ gateways: count, last: time })
-    .describe(
-      'These gateways answered 403 to calls without the right secret (`HEADGATE_PROXY_SECRET`), the last in these 15 minutes. If a proxy sent them, its clients got 403.',
-    )
-    .optional(),
+  untrusted_proxy: optional(
+    z.object({ gateways: count, last: time }),
+    'A proxy outside `identity.trusted_proxies` sent checks to these gateways, the last in these 15 minutes, so its clients share limits. Absent if there was none since the policy file was loaded.',
+  ),
+  refused_caller: optional(
+    z.object({ gateways: count, last: time }),
+    'These gateways answered 403 to calls without the right secret (`HEADGATE_PROXY_SECRET`), the last in these 15 minutes. If a proxy sent them, its clients got 403.',
+  ),
   actions: z
     .array(actionSchema.extend(listedClient))
     .describe('The last operator actions of all gateways, newest first.'),
@@ -131,5 +119,3 @@ export const OVERVIEW = {
   input: z.strictObject({}),
   output: overviewSchema,
 } satisfies Operation;
-
-export type Overview = OutputOf<typeof OVERVIEW>;

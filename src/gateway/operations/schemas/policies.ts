@@ -1,7 +1,7 @@
 /** Policies: list them, and change the mode of one temporarily. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
-import { by, limitTexts, policyMode, policyName, terms } from './fields.ts';
+import type { Operation } from '../operation.ts';
+import { by, policyFields, policyMode, policyName, terms } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 const policy = policyName.describe('Name of the policy.');
@@ -14,11 +14,7 @@ export const LIST_POLICIES = {
   output: z.object({
     policies: z.array(
       z.object({
-        name: z.string(),
-        mode: policyMode,
-        mode_of_file: policyMode,
-        ...limitTexts,
-        on_store_failure: z.string(),
+        ...policyFields,
       }),
     ),
   }),
@@ -39,5 +35,3 @@ export const RESTORE_MODE = {
   input: z.strictObject({ policy, by: by.optional() }),
   output: z.object({ policy: z.string() }),
 } satisfies Operation;
-
-export type PolicyList = OutputOf<typeof LIST_POLICIES>;

@@ -1,7 +1,7 @@
 /** Statistics of the store, which are too expensive to measure at every scrape. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
-import { count, time } from './fields.ts';
+import type { Operation } from '../operation.ts';
+import { count, optional, time } from './fields.ts';
 
 export const STATS = {
   method: 'GET',
@@ -13,18 +13,16 @@ export const STATS = {
     gateways: count.describe(
       'Gateways that share the counters, as last known. Every process that answers proxies is one, so each worker counts.',
     ),
-    gateways_answered: count.describe('How many of them answered.').optional(),
-    workers: count.describe('How many of those that answered are workers.').optional(),
-    unavailable: z
-      .string()
-      .describe(
-        'Present while Redis does not answer: since when, and how requests are decided. Then the counts are absent, and `gateways` is the last known number.',
-      )
-      .optional(),
-    active_windows: count.describe('Windows that hold at least one request.').optional(),
-    is_exact: z.boolean().describe('false: estimated from a sample of the keys.').optional(),
+    gateways_answered: optional(count, 'How many of them answered.'),
+    workers: optional(count, 'How many of those that answered are workers.'),
+    unavailable: optional(
+      z.string(),
+      'Present while Redis does not answer: since when, and how requests are decided. Then the counts are absent, and `gateways` is the last known number.',
+    ),
+    active_windows: optional(count, 'Windows that hold at least one request.'),
+    is_exact: optional(z.boolean(), 'false: estimated from a sample of the keys.'),
     sampled_keys: count.optional(),
-    memory_bytes: count.describe('Estimated Redis memory of the active windows.').optional(),
+    memory_bytes: optional(count, 'Estimated Redis memory of the active windows.'),
     servers: z.array(
       z.object({
         version: z.string(),
@@ -40,11 +38,9 @@ export const STATS = {
       .describe(
         'Headers that the policy file needs but that none of this many requests through the proxy had. Each process reports its own requests.',
       ),
-    policy_file_refused: z
-      .object({ at: time, mistakes: z.array(z.string()) })
-      .describe('The last file that this process refused, while the one before stays in force.')
-      .optional(),
+    policy_file_refused: optional(
+      z.object({ at: time, mistakes: z.array(z.string()) }),
+      'The last file that this process refused, while the one before stays in force.',
+    ),
   }),
 } satisfies Operation;
-
-export type StatsReport = OutputOf<typeof STATS>;

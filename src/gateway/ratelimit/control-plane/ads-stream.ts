@@ -1,6 +1,6 @@
 /**
  * One stream of Envoy's aggregated discovery service (envoy/service/discovery/v3/ads.proto), state of the world, over a
- * connection of its own. It carries messages and does not read them.
+ * separate connection. It carries messages and does not read them.
  */
 import {
   type ClientHttp2Session,
@@ -10,17 +10,18 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
-  type ControlPlaneTls,
   LARGEST_MESSAGE_BYTES,
-} from '../../config/settings/control-plane-settings.ts';
-import { type Target, targetText } from '../../config/settings/target.ts';
+  type Target,
+  targetText,
+} from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import { printable } from '../../core/printable.ts';
 import { FrameReader, framed } from '../../protobuf/frames.ts';
 import { openConnection } from './connection.ts';
 
 export interface AdsServer {
   readonly target: Target;
-  /** Undefined: without TLS. */
+  /** Without these, the connection has no TLS. */
   readonly tls?: ControlPlaneTls | undefined;
   /** Sent with the request, for example a token. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -69,7 +70,7 @@ export class AdsStream {
   #socket: Socket | undefined;
   #session: ClientHttp2Session | undefined;
   #stream: ClientHttp2Stream | undefined;
-  #isOver = false;
+  #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(server: AdsServer, events: AdsEvents) {
@@ -82,13 +83,13 @@ export class AdsStream {
 
   /** The message is a string with one character for each byte. */
   send(message: string): void {
-    if (this.#isOver || this.#stream === undefined) return;
+    if (this.#hasEnded || this.#stream === undefined) return;
     this.#stream.write(framed(message), 'latin1');
     if (this.#stream.writableLength > MAX_UNSENT_BYTES) this.end('it does not read what is sent');
   }
 
   close(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
     this.#session?.destroy();
     this.#socket?.destroy();
@@ -96,7 +97,7 @@ export class AdsStream {
 
   /** Closes the stream because of what the control plane did. */
   end(reason: string): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.close();
     const line = printable(reason);
     this.#events.ended(line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line);
@@ -112,7 +113,7 @@ export class AdsStream {
   }
 
   #connect(): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const { target, tls, bounds } = this.#server;
     const socket = openConnection(target, tls);
     const session = connect(`${tls === undefined ? 'http' : 'https'}://${targetText(target)}`, {
@@ -124,7 +125,7 @@ export class AdsStream {
     this.#timer = setTimeout(() => {
       this.end(`no connection within ${bounds.connectWithinMs} ms`);
     }, bounds.connectWithinMs);
-    // After an alert of TLS, the session of Node emits neither.
+    // After an alert of TLS, Node's session emits neither of these events.
     socket.on('error', (error) => this.end(messageOf(error)));
     socket.on('close', () => this.end('the connection was closed'));
     session.on('error', (error) => this.end(messageOf(error)));
@@ -134,7 +135,7 @@ export class AdsStream {
   }
 
   #open(session: ClientHttp2Session): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     clearTimeout(this.#timer);
     const stream = session.request({ ...this.#server.headers, ...HEADERS });
     this.#stream = stream;
@@ -148,10 +149,10 @@ export class AdsStream {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     for (const message of this.#frames.add(chunk)) {
       this.#events.message(message);
-      if (this.#isOver) return;
+      if (this.#hasEnded) return;
     }
   }
 
@@ -169,7 +170,7 @@ export class AdsStream {
     this.#timer = setTimeout(() => {
       this.#timer = setTimeout(() => this.end('it does not answer a ping'), pongWithinMs);
       session.ping((error) => {
-        if (this.#isOver) return;
+        if (this.#hasEnded) return;
         clearTimeout(this.#timer);
         if (error === null) this.#pingLater(session);
         else this.end(messageOf(error));

@@ -1,6 +1,5 @@
 /** Waits that double from failure to failure. */
 
-/** Milliseconds. */
 export interface Backoff {
   readonly initialMs: number;
   readonly maxMs: number;
@@ -9,14 +8,14 @@ export interface Backoff {
 }
 
 /**
- * Before the next attempt to connect. The numbers are those of envoyproxy/ratelimit (`XDS_CLIENT_BACKOFF_*` in
+ * The wait before the next attempt to connect. The numbers are those of envoyproxy/ratelimit (`XDS_CLIENT_BACKOFF_*` in
  * src/settings/settings.go, f2fb157). There the factor multiplies each wait, so with 0.5 the waits never grow: they are
  * always the initial 10 s. Here they double.
  */
 export const RECONNECTION: Backoff = { initialMs: 10_000, maxMs: 60_000, randomFactor: 0.5 };
 
 /**
- * Before the reply to a response that brings nothing new, except for the first. After each NACK, control planes made with
+ * The wait before the reply to a response that brings nothing new, except for the first. After each NACK, control planes made with
  * go-control-plane send what was refused again at once (pkg/cache/v3/simple.go of v0.14.1, createResponse: the version of
  * the NACK is not theirs), and nothing else before the next reply. Seen with Envoy Gateway 1.9.1.
  */

@@ -1,17 +1,17 @@
 /** A TCP connection to the control plane, with or without TLS. */
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ControlPlaneTls } from '../../config/settings/control-plane-settings.ts';
-import type { Target } from '../../config/settings/target.ts';
+import type { Target } from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 
 /** Finds dead peers. HTTP/2 pings must be minutes apart (see `StreamBounds`). */
 const KEEP_ALIVE_MS = 20_000;
 
-/** Undefined files: without TLS. Throws a FileError. */
+/** Connects without TLS if there are no files. Throws a FileError. */
 export function openConnection(target: Target, files: ControlPlaneTls | undefined): Socket {
   const socket = files === undefined ? connect(target) : openTls(target, files);
-  // Before it is connected, Node would not remember the time.
+  // Node would forget the time if it were set before the socket is connected.
   return socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE_MS));
 }
 

@@ -18,7 +18,6 @@ import {
   writeDiscoveryRequest,
 } from './messages.ts';
 import { readRateLimitConfig } from './rate-limit-config.ts';
-import { ruleFileOf } from './rule-file.ts';
 
 export interface Configuration {
   /** What the control plane calls it. Envoy Gateway counts from 1 whenever it starts, as 1.9.1 showed. */
@@ -124,18 +123,13 @@ function filesOf(resources: readonly Resource[]): { files: RuleFile[]; mistakes:
       mistakes.push(`resource ${i + 1} has the type "${typeUrl}"`);
       continue;
     }
-    const file = readMessage(() => ruleFileOf(readRateLimitConfig(value)));
+    const file = readMessage(() => readRateLimitConfig(value));
     if (typeof file === 'string') mistakes.push(`resource ${i + 1} is malformed: ${file}`);
     else files.push(file);
   }
   // Control planes made with go-control-plane send them in any order, and the order may decide which rule matches.
-  files.sort((one, other) => compare(one.name, other.name));
+  files.sort((one, other) => Number(one.name > other.name) - Number(one.name < other.name));
   return { files, mistakes };
-}
-
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
 }
 
 /** Returns what is wrong if the message is malformed. */

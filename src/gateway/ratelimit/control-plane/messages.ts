@@ -3,7 +3,7 @@
  * those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto, google/rpc/status.proto and
  * google/protobuf/{any,struct}.proto. Other fields are skipped.
  */
-import { type Fields, ProtobufReader } from '../../protobuf/reader.ts';
+import { type Fields, ProtobufReader, type ReadField } from '../../protobuf/reader.ts';
 import { messageField, textField } from '../../protobuf/writer.ts';
 
 /** The type of the resources for a rate limit service (go-control-plane v0.14.0, pkg/resource/v3/resource.go). */
@@ -69,30 +69,29 @@ function nodeFields({ id, metadata = {} }: Node): string {
   return textField(1, id) + messageField(3, entries.join(''));
 }
 
+/** Reads a field that holds a text. */
+export function text<Key extends string>(key: Key): ReadField<Record<Key, string>> {
+  return (reader, target) => {
+    target[key] = reader.utf8();
+  };
+}
+
 const ANY: Fields<Resource> = {
-  1: (reader, resource) => {
-    resource.typeUrl = reader.utf8();
-  },
+  1: text('typeUrl'),
   2: (reader, resource) => {
     resource.value = reader.bytes();
   },
 };
 
 const DISCOVERY_RESPONSE: Fields<DiscoveryResponse> = {
-  1: (reader, response) => {
-    response.version = reader.utf8();
-  },
+  1: text('version'),
   2: (reader, { resources }) => {
     const resource: Resource = { typeUrl: '', value: Buffer.alloc(0) };
     reader.fieldsUntil(reader.endOfValue(), ANY, resource);
     resources.push(resource);
   },
-  4: (reader, response) => {
-    response.typeUrl = reader.utf8();
-  },
-  5: (reader, response) => {
-    response.nonce = reader.utf8();
-  },
+  4: text('typeUrl'),
+  5: text('nonce'),
 };
 
 /** Throws MalformedMessage. */

@@ -1,147 +1,136 @@
 /**
- * The message `RateLimitConfig`. The field numbers are those of ratelimit/config/ratelimit/v3/rls_conf.proto of
- * go-control-plane 2b88c16 (2026-08). It has no `value_to_metric` and no `share_threshold`: only files have these.
+ * Reads the message `RateLimitConfig` as what a YAML file of the rate limit service says, so that one compiler reads both.
+ * The field numbers are those of ratelimit/config/ratelimit/v3/rls_conf.proto of go-control-plane 2b88c16 (2026-08). It has
+ * no `value_to_metric` and no `share_threshold`: only files have these.
  */
-import { type Fields, MalformedMessage, number, ProtobufReader } from '../../protobuf/reader.ts';
-import { readStruct, type Struct } from './struct.ts';
+import {
+  type Fields,
+  MalformedMessage,
+  message,
+  number,
+  ProtobufReader,
+  type ReadField,
+} from '../../protobuf/reader.ts';
+import type { RuleFile } from '../rules/rule.ts';
+import { text } from './messages.ts';
+import { readStruct } from './struct.ts';
 
-/** Numbers are 0, texts are empty and flags are false where the message has no such field. */
-export interface RateLimitConfig {
-  name: string;
-  domain: string;
-  readonly descriptors: RateLimitDescriptor[];
+/** The keys of a file, in its order. A key whose value is undefined is left out. */
+type Draft = Record<string, unknown>;
+
+interface Target {
+  readonly value: Draft;
 }
 
-export interface RateLimitDescriptor {
-  key: string;
-  value: string;
-  policy: RateLimitPolicy | undefined;
-  shadowMode: boolean;
-  detailedMetric: boolean;
-  quotaMode: boolean;
-  metadata: Struct | undefined;
-  readonly descriptors: RateLimitDescriptor[];
+/** Where a descriptor is in the message. */
+interface Level {
+  readonly depth: number;
+  readonly budget: { left: number };
 }
 
-export interface RateLimitPolicy {
-  /** See `UNIT_NAMES`. */
-  unit: number;
-  requestsPerUnit: number;
-  unlimited: boolean;
-  name: string;
-  /** Names of policies. */
-  readonly replaces: string[];
-}
-
-/** By number. 0 is UNKNOWN. */
-export const UNIT_NAMES: readonly (string | undefined)[] = [
+/** The index is the number in the message. 0 is UNKNOWN. */
+const UNIT_NAMES: readonly (string | undefined)[] = [
   undefined,
   ...['second', 'minute', 'hour', 'day', 'month', 'year', 'week'],
 ];
 
 /** Control planes nest as many as a route has conditions. The stack has space for many more. */
 const DEEPEST = 64;
-/** In one message, with the values of metadata, so that a small message of empty descriptors does not fill the memory. */
+/** Descriptors and values of metadata in one message, so that a small message of empty ones does not fill the memory. */
 const MOST = 250_000;
 
-/** Where descriptors are read into. */
-interface Level {
-  readonly descriptors: RateLimitDescriptor[];
-  readonly depth: number;
-  readonly budget: { left: number };
-}
+/** In protobuf, an empty text or a false flag is the same as none. */
+const optional = (key: string): ReadField<Target> => {
+  return (reader, { value }) => {
+    value[key] = reader.utf8() || undefined;
+  };
+};
+const flag = (key: string) =>
+  number<Target>(({ value }, given) => {
+    value[key] = given !== 0 || undefined;
+  });
 
-interface Place {
-  readonly descriptor: RateLimitDescriptor;
-  readonly level: Level;
-}
+const REPLACED: Fields<{ name: string }> = {
+  1: text('name'),
+};
 
-const REPLACE: Fields<string[]> = {
-  1: (reader, replaces) => {
-    replaces[replaces.length - 1] = reader.utf8();
+const POLICY: Fields<Target> = {
+  1: number(({ value }, unit) => {
+    value.unit = unit === 0 ? undefined : (UNIT_NAMES[unit] ?? String(unit));
+  }),
+  2: number(({ value }, requests) => {
+    value.requests_per_unit = requests;
+  }),
+  3: flag('unlimited'),
+  4: optional('name'),
+  5: (reader, { value }) => append(value, 'replaces', read(reader, REPLACED, { name: '' })),
+};
+
+const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
+  1: (reader, { value }) => {
+    value.key = reader.utf8();
+  },
+  2: optional('value'),
+  3: (reader, { value }) => {
+    value.rate_limit ??= {
+      ...{ unit: undefined, requests_per_unit: 0, unlimited: undefined },
+      ...{ name: undefined, replaces: undefined },
+    };
+    read(reader, POLICY, { value: value.rate_limit as Draft });
+  },
+  4: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
+  5: flag('shadow_mode'),
+  6: flag('detailed_metric'),
+  7: flag('quota_mode'),
+  8: (reader, { value, level }) => {
+    value.metadata = readStruct(reader, level.budget);
   },
 };
 
-const POLICY: Fields<RateLimitPolicy> = {
-  1: number((policy, value) => {
-    policy.unit = value;
-  }),
-  2: number((policy, value) => {
-    policy.requestsPerUnit = value;
-  }),
-  3: number((policy, value) => {
-    policy.unlimited = value !== 0;
-  }),
-  4: (reader, policy) => {
-    policy.name = reader.utf8();
-  },
-  5: (reader, { replaces }) => {
-    replaces.push('');
-    reader.fieldsUntil(reader.endOfValue(), REPLACE, replaces);
-  },
-};
-
-const DESCRIPTOR: Fields<Place> = {
-  1: (reader, { descriptor }) => {
-    descriptor.key = reader.utf8();
-  },
-  2: (reader, { descriptor }) => {
-    descriptor.value = reader.utf8();
-  },
-  3: (reader, { descriptor }) => {
-    descriptor.policy ??= noPolicy();
-    reader.fieldsUntil(reader.endOfValue(), POLICY, descriptor.policy);
-  },
-  4: (reader, { descriptor, level }) => {
-    readDescriptor(reader, { ...level, descriptors: descriptor.descriptors });
-  },
-  5: number(({ descriptor }, value) => {
-    descriptor.shadowMode = value !== 0;
-  }),
-  6: number(({ descriptor }, value) => {
-    descriptor.detailedMetric = value !== 0;
-  }),
-  7: number(({ descriptor }, value) => {
-    descriptor.quotaMode = value !== 0;
-  }),
-  8: (reader, { descriptor, level }) => {
-    descriptor.metadata = readStruct(reader, level.budget);
-  },
-};
-
-function noPolicy(): RateLimitPolicy {
-  return { unit: 0, requestsPerUnit: 0, unlimited: false, name: '', replaces: [] };
-}
-
-function readDescriptor(reader: ProtobufReader, { descriptors, depth, budget }: Level): void {
+function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft {
   if (depth === DEEPEST) {
     throw new MalformedMessage(`its descriptors are nested more than ${DEEPEST} levels deep`);
   }
   if (budget.left-- === 0) throw new MalformedMessage(`it has more than ${MOST} descriptors`);
-  const descriptor: RateLimitDescriptor = {
-    ...{ key: '', value: '', policy: undefined },
-    ...{ shadowMode: false, detailedMetric: false, quotaMode: false, metadata: undefined },
-    descriptors: [],
+  const value: Draft = {
+    ...{ key: '', value: undefined, rate_limit: undefined },
+    ...{ shadow_mode: undefined, quota_mode: undefined, detailed_metric: undefined },
+    ...{ metadata: undefined, descriptors: undefined },
   };
-  descriptors.push(descriptor);
-  const level = { descriptors, depth: depth + 1, budget };
-  reader.fieldsUntil(reader.endOfValue(), DESCRIPTOR, { descriptor, level });
+  read(reader, DESCRIPTOR, { value, level: { depth: depth + 1, budget } });
+  const policy = value.rate_limit as Draft | undefined;
+  if (policy?.unlimited && policy.requests_per_unit === 0) policy.requests_per_unit = undefined;
+  value.rate_limit = policy && defined(policy);
+  return defined(value);
 }
 
-const CONFIG: Fields<{ readonly config: RateLimitConfig; readonly level: Level }> = {
-  1: (reader, { config }) => {
-    config.name = reader.utf8();
+const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
+  1: text('name'),
+  2: (reader, { value }) => {
+    value.domain = reader.utf8();
   },
-  2: (reader, { config }) => {
-    config.domain = reader.utf8();
-  },
-  3: (reader, { level }) => readDescriptor(reader, level),
+  3: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
 };
 
 /** Throws MalformedMessage. */
-export function readRateLimitConfig(bytes: Buffer): RateLimitConfig {
-  const config: RateLimitConfig = { name: '', domain: '', descriptors: [] };
-  const level = { descriptors: config.descriptors, depth: 0, budget: { left: MOST } };
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, CONFIG, { config, level });
-  return config;
+export function readRateLimitConfig(bytes: Buffer): RuleFile {
+  const value: Draft = { domain: '' };
+  const config = { name: '', value, level: { depth: 0, budget: { left: MOST } } };
+  new ProtobufReader(bytes).fieldsUntil(bytes.length, CONFIG, config);
+  return { name: config.name || String(value.domain), value };
+}
+
+function read<T>(reader: ProtobufReader, fields: Fields<T>, target: T): T {
+  message(fields)(reader, target);
+  return target;
+}
+
+function append(value: Draft, key: string, item: unknown): void {
+  const known = value[key] as unknown[] | undefined;
+  if (known === undefined) value[key] = [item];
+  else known.push(item);
+}
+
+function defined(draft: Draft): Draft {
+  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
 }

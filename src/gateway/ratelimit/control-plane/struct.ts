@@ -3,6 +3,7 @@ import {
   double,
   type Fields,
   MalformedMessage,
+  message,
   number,
   type ProtobufReader,
 } from '../../protobuf/reader.ts';
@@ -12,28 +13,22 @@ export type Struct = Readonly<Record<string, unknown>>;
 /** The stack has space for many more. */
 const DEEPEST = 64;
 
-interface Place {
+interface Bounds {
   readonly depth: number;
   readonly budget: { left: number };
 }
 
+/** A value that is being read; in a struct it has a key. */
 interface Slot {
-  value: unknown;
-  readonly place: Place;
-}
-
-interface Entry extends Slot {
   key: string;
+  value: unknown;
+  readonly bounds: Bounds;
 }
 
-interface Entries {
-  readonly entries: [string, unknown][];
-  readonly place: Place;
-}
-
-interface List {
-  readonly values: unknown[];
-  readonly place: Place;
+/** The values of a list, or those of a struct with their keys. */
+interface Values {
+  readonly slots: Slot[];
+  readonly bounds: Bounds;
 }
 
 const VALUE: Fields<Slot> = {
@@ -50,57 +45,57 @@ const VALUE: Fields<Slot> = {
     slot.value = value !== 0;
   }),
   5: (reader, slot) => {
-    slot.value = fieldsOf(reader, below(slot.place));
+    slot.value = structOf(reader, below(slot.bounds));
   },
   6: (reader, slot) => {
-    const list: List = { values: [], place: below(slot.place) };
-    reader.fieldsUntil(reader.endOfValue(), LIST, list);
-    slot.value = list.values;
+    const slots = slotsOf(reader, LIST, below(slot.bounds));
+    slot.value = slots.map(({ value }) => value);
   },
 };
 
-const LIST: Fields<List> = {
-  1: (reader, { values, place }) => {
-    const slot = { value: null, place: spend(place) };
-    reader.fieldsUntil(reader.endOfValue(), VALUE, slot);
-    values.push(slot.value);
+const ENTRY: Fields<Slot> = {
+  1: (reader, slot) => {
+    slot.key = reader.utf8();
   },
+  2: message(VALUE),
 };
 
-const ENTRY: Fields<Entry> = {
-  1: (reader, entry) => {
-    entry.key = reader.utf8();
-  },
-  2: (reader, entry) => reader.fieldsUntil(reader.endOfValue(), VALUE, entry),
-};
+const LIST = valuesOf(VALUE);
+const STRUCT = valuesOf(ENTRY);
 
-const FIELDS: Fields<Entries> = {
-  1: (reader, { entries, place }) => {
-    const entry: Entry = { key: '', value: null, place: spend(place) };
-    reader.fieldsUntil(reader.endOfValue(), ENTRY, entry);
-    entries.push([entry.key, entry.value]);
-  },
-};
+/** Each value takes one from the budget. */
+function valuesOf(fields: Fields<Slot>): Fields<Values> {
+  const readSlot = message(fields);
+  return {
+    1: (reader, { slots, bounds }) => {
+      if (bounds.budget.left-- === 0)
+        throw new MalformedMessage('its metadata has too many values');
+      const slot: Slot = { key: '', value: null, bounds };
+      readSlot(reader, slot);
+      slots.push(slot);
+    },
+  };
+}
 
 /** The value of the current field. Each value in it takes one from the budget. Throws MalformedMessage. */
 export function readStruct(reader: ProtobufReader, budget: { left: number }): Struct {
-  return fieldsOf(reader, { depth: 0, budget });
+  return structOf(reader, { depth: 0, budget });
 }
 
-function fieldsOf(reader: ProtobufReader, place: Place): Struct {
-  const found: Entries = { entries: [], place };
-  reader.fieldsUntil(reader.endOfValue(), FIELDS, found);
-  return Object.fromEntries(found.entries);
+function structOf(reader: ProtobufReader, bounds: Bounds): Struct {
+  const slots = slotsOf(reader, STRUCT, bounds);
+  return Object.fromEntries(slots.map(({ key, value }) => [key, value]));
 }
 
-function below({ depth, budget }: Place): Place {
+function slotsOf(reader: ProtobufReader, fields: Fields<Values>, bounds: Bounds): Slot[] {
+  const slots: Slot[] = [];
+  message(fields)(reader, { slots, bounds });
+  return slots;
+}
+
+function below({ depth, budget }: Bounds): Bounds {
   if (depth === DEEPEST) {
     throw new MalformedMessage(`its metadata is nested more than ${DEEPEST} levels deep`);
   }
   return { depth: depth + 1, budget };
-}
-
-function spend(place: Place): Place {
-  if (place.budget.left-- === 0) throw new MalformedMessage('its metadata has too many values');
-  return place;
 }

@@ -3,8 +3,8 @@
  * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
  */
 import { existsSync } from 'node:fs';
-import type { ControlPlaneTls } from '../../config/settings/control-plane-settings.ts';
-import type { Target } from '../../config/settings/target.ts';
+import type { Target } from '../../config/settings/control-plane-forms.ts';
+import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
 import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
@@ -16,7 +16,7 @@ export interface SubscriptionOptions {
   /** See `parseTarget`. */
   readonly target: Target;
   readonly node: Node;
-  /** Undefined: without TLS. The files are read for each connection. */
+  /** Without these, the connection has no TLS. The files are read for each connection. */
   readonly tls?: ControlPlaneTls | undefined;
   /** Sent with each connection's request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -31,7 +31,7 @@ export interface SubscriptionOptions {
   readonly timing?: Partial<Timing> | undefined;
 }
 
-export interface SubscriptionEvents {
+interface SubscriptionEvents {
   connected(): void;
   disconnected(reason: string, retryInMs: number): void;
   /** A configuration of the control plane is in force. */
@@ -55,7 +55,7 @@ export interface Timing extends StreamBounds {
   readonly restoreAfterMs: number;
 }
 
-export const TIMING: Timing = {
+const TIMING: Timing = {
   ...STREAM_BOUNDS,
   reconnection: RECONNECTION,
   repetition: REPETITION,
@@ -65,15 +65,7 @@ export const TIMING: Timing = {
 /** The first wait of a gateway that has no configuration yet, neither from the control plane nor from the file. */
 const INITIAL_WITHOUT_LIMITS_MS = 500;
 
-export interface Subscription {
-  close(): void;
-}
-
-export function subscribe(options: SubscriptionOptions): Subscription {
-  return new Subscriber(options);
-}
-
-class Subscriber implements Subscription {
+export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #timing: Timing;
   readonly #server: AdsServer;
@@ -81,7 +73,7 @@ class Subscriber implements Subscription {
   readonly #restoreTimer: NodeJS.Timeout;
   #retryTimer: NodeJS.Timeout | undefined;
   #discovery: Discovery;
-  /** Since a configuration was applied. */
+  /** Failures since a configuration was applied. */
   #failed = 0;
   #hasLimits = false;
   #isRestored = false;

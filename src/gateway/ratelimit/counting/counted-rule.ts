@@ -1,9 +1,10 @@
 /** What a rule counts, compiled when the configuration is loaded. */
-import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
-import type { Rate, Rule, Rules, Unit } from '../rules/rule.ts';
-import { UNIT_MS } from '../rules/units.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import type { Rate, Rule, Unit } from '../rules/rule.ts';
+import { UNIT_MS } from '../rules/rule.ts';
 
 export interface CountingTerms {
   /**
@@ -31,7 +32,7 @@ export interface CountedRule {
 }
 
 export interface CountedRules {
-  readonly rules: Rules;
+  readonly rules: CompiledRules;
   /** Of limits, in the order of the configuration; an unlimited rule has none. */
   readonly policies: readonly Policy[];
   /** Whether every rule is in quota mode. */
@@ -51,7 +52,7 @@ const WINDOW_TEXT: Readonly<Record<Unit, string>> = {
 
 const NO_FACTORS = { unverified: 1, widerNetworks: [] };
 
-export function countRules(rules: Rules, terms: CountingTerms): CountedRules {
+export function countRules(rules: CompiledRules, terms: CountingTerms): CountedRules {
   const counted = new Map(rules.all.map((rule) => [rule, countRule(rule, terms)]));
   return {
     rules,

@@ -2,7 +2,7 @@
  * Under which partitions a descriptor is counted. If a value holds an address, they are pseudonyms that change. All others
  * have one name, which never changes.
  */
-import { holdsAddress } from '../../core/identity/address-in-text.ts';
+import { holdsAddress } from '../../core/identity/address.ts';
 import {
   descriptorPartition,
   descriptorPseudonyms,

@@ -8,7 +8,7 @@ import { modeOf, type Overrides } from '../../core/overrides.ts';
 import type { Limit } from '../../core/policy.ts';
 import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
 import { OVERRIDE_UNITS } from '../messages/units.ts';
-import { withoutReplaced } from '../rules/replaces.ts';
+import { withoutReplaced } from '../rules/compiled-rules.ts';
 import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
 import { partitionsFor, type SaltsNow } from './partitions.ts';

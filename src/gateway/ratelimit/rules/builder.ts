@@ -1,5 +1,5 @@
 /** Builds the rules from the shapes of all files, and finds what only their descriptors together have wrong. */
-import { pathText } from '../../config/yaml-path.ts';
+import { pathText } from '../../config/diagnostic.ts';
 import { CompiledRules } from './compiled-rules.ts';
 import type { Findings } from './findings.ts';
 import type { Rule } from './rule.ts';

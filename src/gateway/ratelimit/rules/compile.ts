@@ -1,6 +1,7 @@
 /** Compiles the rate limit files of a gateway, in the order in which they are given. */
+
+import { FileError } from '../../config/config-error.ts';
 import type { Diagnostic } from '../../config/diagnostic.ts';
-import { FileError } from '../../config/file-error.ts';
 import { RulesBuilder } from './builder.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { Budget, Findings } from './findings.ts';

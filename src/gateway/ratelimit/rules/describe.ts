@@ -1,8 +1,7 @@
 /** Says in words how the limit for a descriptor of a request is found, or why there is none. */
 import type { CompiledRules } from './compiled-rules.ts';
 import type { Entry, MatchedRule, Rule } from './rule.ts';
-import type { Level } from './tree.ts';
-import type { Wildcard } from './wildcard.ts';
+import type { Level, Wildcard } from './tree.ts';
 
 /** In the order of the search. Not printable: it holds what clients send. */
 export interface MatchStep {

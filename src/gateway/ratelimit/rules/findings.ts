@@ -1,9 +1,8 @@
 /** Collects what is wrong or doubtful in one file, and bounds how much of it is reported. */
-import type { DiagnosticDraft } from '../../config/diagnostic.ts';
+import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
 import { type Rule as DiagnosticRule, severityOf } from '../../config/rules.ts';
-import type { Path } from '../../config/yaml-path.ts';
 
-/** Of each severity. More would take long to place, and nobody corrects more at a time. */
+/** Applies to each severity. More would take long to place, and nobody corrects more at a time. */
 const MAX_FINDINGS = 1_000;
 
 export class Findings {

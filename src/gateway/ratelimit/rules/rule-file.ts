@@ -1,10 +1,8 @@
 /** Reads the text of a rate limit file. What the file means is checked later, with that of other files (compile.ts). */
-import { type DiagnosticDraft, diagnostic } from '../../config/diagnostic.ts';
-import { FileError } from '../../config/file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../../config/place-diagnostics.ts';
+import { FileError } from '../../config/config-error.ts';
+import { type DiagnosticDraft, diagnostic, pathText } from '../../config/diagnostic.ts';
 import type { Rule as DiagnosticRule } from '../../config/rules.ts';
-import { pathText } from '../../config/yaml-path.ts';
-import { readYaml, type YamlKind, type YamlText } from '../../config/yaml-text.ts';
+import { YamlFile, type YamlKind } from '../../config/yaml/yaml-file.ts';
 import type { RuleFile } from './rule.ts';
 import { withScalars } from './yaml-scalars.ts';
 import { valueFrom } from './yaml-value.ts';
@@ -28,30 +26,30 @@ const ABOUT_KEYS: ReadonlySet<DiagnosticRule> = new Set([
 /** Never throws: a text that cannot be used has `mistakes`. */
 export function readRuleFile(name: string, text: string): RuleFile {
   const remarks: DiagnosticDraft[] = [];
-  const yaml = readYaml(text, {
+  const yaml = new YamlFile(text, name, {
     ...RULE_FILE,
     toValue: (document, mistakes) => valueFrom(document, remarks, mistakes),
   });
   const { value } = yaml;
-  if (yaml.mistakes.length > 0) return { name, value, mistakes: mistakesIn(yaml, name) };
+  if (yaml.mistakes.length > 0) return { name, value, mistakes: mistakesIn(yaml) };
   return { name, value, remarks, place: (drafts) => place(drafts, name, text) };
 }
 
 /** Parses the text again: a parsed text takes much memory, and mostly there is nothing to place. */
 function place(drafts: readonly DiagnosticDraft[], name: string, text: string) {
   if (drafts.length === 0) return [];
-  const yaml = readYaml(text, { ...RULE_FILE, toValue: () => undefined });
+  const yaml = new YamlFile(text, name, { ...RULE_FILE, toValue: () => undefined });
   const placed = drafts.map((draft) =>
     ABOUT_KEYS.has(draft.rule)
       ? { ...draft, offset: yaml.offsetOfKey(draft.path.slice(0, -1), String(draft.path.at(-1))) }
       : draft,
   );
-  return placeDiagnostics(placed, name, yaml);
+  return yaml.diagnostics(placed);
 }
 
-function mistakesIn(yaml: YamlText, name: string) {
+function mistakesIn(yaml: YamlFile) {
   try {
-    refuseUnreadable(yaml, name);
+    yaml.refuseMistakes();
     return [];
   } catch (error) {
     if (error instanceof FileError) return error.diagnostics;
@@ -59,7 +57,7 @@ function mistakesIn(yaml: YamlText, name: string) {
   }
 }
 
-/** For values that have no text: those of a control plane. */
+/** Values of a control plane have no text, and so no places. */
 export function withoutPlaces(drafts: readonly DiagnosticDraft[], name: string) {
   return drafts.map(({ rule, path, message }) =>
     diagnostic({
@@ -70,4 +68,12 @@ export function withoutPlaces(drafts: readonly DiagnosticDraft[], name: string) 
       message: path.length === 0 ? `the file ${message}` : message,
     }),
   );
+}
+
+/** Keys at the top of a file, which may be written as one flow map. */
+const KEY_OF_RULES = /^(?:\{[ \t]*)?["']?(?:domain|descriptors)["']?[ \t]*:/m;
+const KEY_OF_POLICIES = /^(?:\{[ \t]*)?["']?(?:version|policies|default)["']?[ \t]*:/m;
+
+export function isRuleFile(text: string): boolean {
+  return KEY_OF_RULES.test(text) && !KEY_OF_POLICIES.test(text);
 }

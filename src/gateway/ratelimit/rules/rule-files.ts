@@ -5,9 +5,8 @@
  */
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { diagnostic } from '../../config/diagnostic.ts';
-import { FileError } from '../../config/file-error.ts';
-import { displayName, readText } from '../../config/text-file.ts';
+import { FileError } from '../../config/config-error.ts';
+import { displayName, readText, unreadable } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';
 
@@ -22,7 +21,7 @@ export interface RuleFileList {
 }
 
 export interface ReadRuleFiles extends RuleFileList {
-  /** For `compileRules`, which reports those that cannot be read. */
+  /** `compileRules` reports those that cannot be read. */
   readonly read: readonly RuleFile[];
 }
 
@@ -111,14 +110,14 @@ class Lister {
       else this.#found.push(path);
       if (this.#found.length > MAX_FILES) {
         throw unreadable(
-          this.#root,
+          displayName(this.#root),
           `has more than ${MAX_FILES} files, name a directory of rate limit files`,
         );
       }
     }
   }
 
-  /** Of several paths to one file, the shortest: that of the mount, not of the version that is mounted. */
+  /** If several paths lead to one file, the shortest counts: it is that of the mount, not of the mounted version. */
   files(): string[] {
     const byTarget = new Map<string, string>();
     for (const path of this.#found) {
@@ -141,7 +140,7 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    throw unreadable(folder, 'cannot be listed, correct its permissions');
+    throw unreadable(displayName(folder), 'cannot be listed, correct its permissions');
   }
 }
 
@@ -160,10 +159,4 @@ function targetOf(path: string): string {
   } catch {
     return path;
   }
-}
-
-function unreadable(path: string, message: string): FileError {
-  const file = displayName(path);
-  const place = undefined;
-  return new FileError([diagnostic({ rule: 'unreadable-file', file, place, path: '', message })]);
 }

@@ -1,17 +1,18 @@
-/** Holds the rules of files, and reads the files again when they change. */
+/** Reads the rules of files, and reads them again when the files change. */
 import { dirname, join, resolve } from 'node:path';
-import { SMALL_BYTES } from '../../config/in-thread.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import {
   areSame,
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
-} from '../../config/policy-file/file-version.ts';
-import type { Watched } from '../../config/policy-file/file-watch.ts';
-import { readValuesElsewhere } from './read-in-thread.ts';
-import { type RulePlace, readRules, rulesOf } from './read-rules.ts';
-import type { Rules } from './rule.ts';
-import { listRuleFiles, type RuleFileList } from './rule-files.ts';
+  type Watched,
+} from '../../config/file-watch.ts';
+import { answerAs, runElsewhere, SMALL_BYTES } from '../../config/in-thread.ts';
+import { compileRules } from './compile.ts';
+import type { CompiledRules } from './compiled-rules.ts';
+import type { RuleFile } from './rule.ts';
+import { listRuleFiles, type RuleFileList, readRuleFiles } from './rule-files.ts';
 
 /** How long files must not have changed. A file that is written in place may be half written. */
 const REPLACED_MS = 50;
@@ -19,9 +20,9 @@ const WRITTEN_IN_PLACE_MS = 2_000;
 
 export interface RuleSource extends Watched {
   /** Throws a ConfigError with every mistake of all files. */
-  read(): Rules;
+  read(): CompiledRules;
   /** The same, while the gateway answers requests. Rejects with a ConfigError. */
-  readAgain(): Promise<Rules>;
+  readAgain(): Promise<CompiledRules>;
 }
 
 export function ruleSource(place: RulePlace): RuleSource {
@@ -69,3 +70,55 @@ function listAt(path: string): Pick<RuleFileList, 'files' | 'folders'> {
 function sizeOf(versions: FileVersions): number {
   return [...versions.values()].reduce((sum, { size }) => sum + size, 0);
 }
+
+export interface RulePlace {
+  /** A file, or a folder with files. */
+  readonly path: string;
+  readonly mergeDomains: boolean;
+}
+
+/** Plain data: what one thread has read for another. */
+type ReadValues =
+  | { readonly mistakes: readonly string[] }
+  | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
+
+/** Throws a ConfigError with every mistake of all files. */
+function readRules(place: RulePlace): CompiledRules {
+  return compileRules(filesAt(place), place);
+}
+
+/** Values without mistakes, or all mistakes with their lines. */
+function readValues(place: RulePlace): ReadValues {
+  try {
+    const files = filesAt(place);
+    compileRules(files, place);
+    return { values: files.map(({ name, value }) => ({ name, value })) };
+  } catch (error) {
+    if (error instanceof ConfigError) return { mistakes: error.mistakes };
+    throw error;
+  }
+}
+
+/** Throws a ConfigError if there are mistakes. */
+function rulesOf(read: ReadValues, place: RulePlace): CompiledRules {
+  if ('mistakes' in read) throw new ConfigError(read.mistakes);
+  return compileRules(read.values, place);
+}
+
+function filesAt({ path }: RulePlace): readonly RuleFile[] {
+  const { read } = readRuleFiles([path]);
+  if (read.length > 0) return read;
+  throw new ConfigError([`${path}: the folder has no file with limits, put one there`]);
+}
+
+const WORK = 'readRuleValues';
+
+/**
+ * Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling the values is a tenth of
+ * the work. Rejects when the files take too long or too much memory to read.
+ */
+function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
+  return runElsewhere(new URL(import.meta.url), WORK, place);
+}
+
+answerAs(WORK, readValues);

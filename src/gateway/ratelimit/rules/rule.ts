@@ -3,7 +3,8 @@
  * are theirs (README.md of github.com/envoyproxy/ratelimit): a domain has descriptors, and a descriptor may have a limit.
  */
 import type { Diagnostic, DiagnosticDraft } from '../../config/diagnostic.ts';
-import type { Algorithm } from '../../core/counting/store.ts';
+import { type Algorithm, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
 import type { PolicyMode, StoreFailureMode } from '../../core/policy.ts';
 
 export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
@@ -40,7 +41,6 @@ export interface Rule {
 /** What the key `headgate` beside `rate_limit` says. Undefined: the default of the gateway. */
 export interface OwnTerms {
   readonly algorithm?: Algorithm | undefined;
-  /** Of a token bucket. */
   readonly burst?: number | undefined;
   readonly mode?: PolicyMode | undefined;
   readonly onStoreFailure?: StoreFailureMode | undefined;
@@ -60,13 +60,6 @@ export interface MatchedRule {
   readonly metric: string;
 }
 
-export interface Rules {
-  readonly all: readonly Rule[];
-  hasDomain(domain: string): boolean;
-  /** The rule for a descriptor of a request; undefined if none applies. */
-  find(domain: string, entries: readonly Entry[]): MatchedRule | undefined;
-}
-
 /** A configuration before it is compiled: the value of a YAML file, or the same shape from a control plane. */
 export interface RuleFile {
   /** The name that is shown to people. */
@@ -78,4 +71,26 @@ export interface RuleFile {
   readonly remarks?: readonly DiagnosticDraft[];
   /** Looks up lines and columns. Without it, diagnostics name the path alone. */
   readonly place?: (drafts: readonly DiagnosticDraft[]) => readonly Diagnostic[];
+}
+
+/** How long the units last. A month has 30 days and a year 365, as in envoyproxy/ratelimit (src/utils/utilities.go). */
+export const UNIT_MS: Readonly<Record<Unit, number>> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
+  year: 365 * DAY_MS,
+};
+
+/** Finds a unit that is written in any case. */
+export function unitOf(text: string): Unit | undefined {
+  const wanted = text.toUpperCase();
+  return UNITS.find((unit) => unit.toUpperCase() === wanted);
+}
+
+/** Sliding windows and buckets are bounded, see core/store.ts. */
+export function needsFixedWindow({ requestsPerUnit, unit }: Rate): boolean {
+  return requestsPerUnit > MAX_LIMIT || UNIT_MS[unit] > MAX_WINDOW_MS;
 }

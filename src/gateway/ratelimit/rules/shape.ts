@@ -1,5 +1,5 @@
 /** Checks the shape of one rate limit file: keys, types and ranges. What files say together is checked in compile.ts. */
-import type { Path } from '../../config/yaml-path.ts';
+import type { Path } from '../../config/diagnostic.ts';
 import { Budget, type Findings } from './findings.ts';
 import { DESCRIPTOR_KEYS, FILE_KEYS, OWN_KEY } from './keys.ts';
 import { type LimitShape, limitShape } from './limit-shape.ts';

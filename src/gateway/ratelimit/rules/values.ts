@@ -1,6 +1,6 @@
 /** Reads values of a rate limit file by their keys, and reports those of a wrong type. An empty value is none. */
 import { hint } from '../../config/closest-word.ts';
-import type { Path } from '../../config/yaml-path.ts';
+import type { Path } from '../../config/diagnostic.ts';
 import type { Findings } from './findings.ts';
 import { homeOf, METADATA, OWN_KEY, REPORTED } from './keys.ts';
 

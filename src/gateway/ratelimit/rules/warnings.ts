@@ -1,7 +1,7 @@
 /** Warns of descriptors that have no effect together. envoyproxy/ratelimit accepts them. */
 import type { Findings } from './findings.ts';
 import type { DescriptorShape, DomainShape } from './shape.ts';
-import { Wildcard } from './wildcard.ts';
+import { Wildcard } from './tree.ts';
 
 export interface ReadFile {
   readonly findings: Findings;

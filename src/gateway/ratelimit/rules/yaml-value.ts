@@ -17,7 +17,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { DiagnosticDraft } from '../../config/diagnostic.ts';
-import { secondDocument, type YamlMistake } from '../../config/yaml-mistakes.ts';
+import { secondDocument, type YamlMistake } from '../../config/yaml/parser-mistakes.ts';
 import { METADATA, REPORTED, TEXT_KEYS } from './keys.ts';
 import { isFraction } from './yaml-scalars.ts';
 

@@ -1,7 +1,7 @@
 /** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), calls of other services, and health checks. */
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
+import type { GrpcTls } from '../../config/settings/environment.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';

@@ -9,7 +9,7 @@ import {
   type TlsOptions,
 } from 'node:tls';
 import { ConfigError } from '../../config/config-error.ts';
-import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
+import type { GrpcTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';
 

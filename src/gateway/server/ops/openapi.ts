@@ -1,6 +1,6 @@
 /** The OpenAPI description of the ops server, made from its routes. */
 import { z } from 'zod';
-import { VERSION } from '../../config/version.ts';
+import { VERSION } from '../../config/shipped-files.ts';
 import { type JsonSchema, jsonSchemaOf, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
 
 const status = z.object({ status: z.string() });

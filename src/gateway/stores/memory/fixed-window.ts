@@ -5,18 +5,18 @@
  * Rejected requests count in full, also beyond the limit: the window ends in any case, so they lengthen no wait.
  */
 import type { Window } from '../../core/counting/calendar.ts';
-import { fixedWindowAt } from '../../core/counting/fixed-window.ts';
+import { fixedWindowAt } from '../../core/counting/calendar.ts';
 import { changesCount, MAX_FIXED_UNITS, type QuotaState } from '../../core/counting/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 export class FixedWindow implements Meter {
   used = false;
-  /** Of the window that was counted last. */
+  /** The window that was counted last, and its units. */
   #startMs = 0;
   #endMs = 0;
   #count = 0;
 
-  get overAtMs(): number {
+  get expiresMs(): number {
     return this.#endMs;
   }
 
@@ -24,10 +24,10 @@ export class FixedWindow implements Meter {
     const window = fixedWindowAt(request.quota, nowMs);
     // If the clock was set back, the units of the later window count in this one.
     if (window.startMs < this.#startMs) this.#enter(window);
-    return hasRoom(request, this.#countIn(window));
+    return fits(request, this.#countIn(window));
   }
 
-  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { quota, cost } = request;
     const window = fixedWindowAt(quota, nowMs);
     if (changesCount(request, admitted)) {
@@ -41,7 +41,7 @@ export class FixedWindow implements Meter {
       limit: quota.limit,
       remaining: Math.max(0, quota.limit - count),
       resetAfterMs: count === 0 ? 0 : leftMs,
-      retryAfterMs: hasRoom(request, count) ? 0 : leftMs,
+      retryAfterMs: fits(request, count) ? 0 : leftMs,
     };
   }
 
@@ -55,6 +55,6 @@ export class FixedWindow implements Meter {
   }
 }
 
-function hasRoom({ quota: { limit }, cost }: MeteredRequest, count: number): boolean {
+function fits({ quota: { limit }, cost }: MeteredRequest, count: number): boolean {
   return cost < 0 || count + cost <= limit;
 }

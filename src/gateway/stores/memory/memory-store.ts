@@ -16,7 +16,7 @@ import {
 } from '../../core/counting/store.ts';
 import { FixedWindow } from './fixed-window.ts';
 import type { IndebtedRequest, Meter } from './meter.ts';
-import { MeterTable } from './meter-table.ts';
+import { MeterTable } from './meter.ts';
 import { Remainders } from './remainders.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';
@@ -67,7 +67,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       const { key, quota, cost } = descriptor;
       const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
       meter.fits(this.#metered(descriptor, nowMs), nowMs);
-      return meter.settle({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
+      return meter.record({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
     });
     return { states, nowMs };
   }
@@ -96,7 +96,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     let newKeys = 0;
     for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
-      const state = meter.settle(descriptor, nowMs, admitted);
+      const state = meter.record(descriptor, nowMs, admitted);
       const units = taken?.[i];
       states.push(units === undefined ? state : { ...state, taken: units });
       if (admitted) this.#remainders.note(descriptor, nowMs);
@@ -107,7 +107,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
         newKeys++;
       }
     }
-    if (newKeys > 0) this.#meters.makeRoom(newKeys, nowMs);
+    if (newKeys > 0) this.#meters.evict(newKeys, nowMs);
     return { admitted, states, nowMs };
   }
 
@@ -126,13 +126,13 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     nowMs: number,
   ): readonly (number | undefined)[] | undefined {
     if (!descriptors.some(isCharge)) return undefined;
-    const settle = (i: number, cost: number, isTaken: boolean) => {
+    const recordAt = (i: number, cost: number, isTaken: boolean) => {
       const { quota } = descriptors[i] as Descriptor;
-      return (meters[i] as Meter).settle({ quota, cost }, nowMs, isTaken);
+      return (meters[i] as Meter).record({ quota, cost }, nowMs, isTaken);
     };
-    const left = descriptors.map((_each, i) => settle(i, 0, false).remaining);
+    const left = descriptors.map((_each, i) => recordAt(i, 0, false).remaining);
     const units = this.#remainders.unitsOf(descriptors, left, nowMs);
-    for (const [i, taken] of units.entries()) if (taken > 0) settle(i, taken, true);
+    for (const [i, taken] of units.entries()) if (taken > 0) recordAt(i, taken, true);
     return descriptors.map((each, i) => (isCharge(each) ? units[i] : undefined));
   }
 }

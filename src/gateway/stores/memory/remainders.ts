@@ -1,7 +1,12 @@
-/** Charges of requests that are denied, which take what is left of their quotas. */
-import { type Descriptor, isCharge } from '../../core/counting/store.ts';
-import { AdmittedCalls } from './admitted-calls.ts';
-import { MeterTable } from './meter-table.ts';
+/**
+ * Charges of requests that are denied take what is left of their quotas, once for each call that was admitted in the
+ * current window or the one before, if the last call was admitted less than a window ago. Without this bound, denied calls
+ * would take every unit that becomes free, and no call would ever be admitted again. Windows are aligned to the epoch.
+ *
+ * This is the model for lua/includes/remainders.lua and lua/includes/admitted-calls.lua.
+ */
+import { admittedCallsLastMs, type Descriptor, isCharge } from '../../core/counting/store.ts';
+import { MeterTable } from './meter.ts';
 
 export class Remainders {
   readonly #calls: MeterTable<AdmittedCalls>;
@@ -15,7 +20,7 @@ export class Remainders {
     if (quota.remainder === undefined || cost < 0) return;
     const known = this.#calls.get(key);
     const before = previousKey === undefined ? undefined : this.#calls.get(previousKey);
-    const hasCharges = [known, before].some((each) => (each?.overAtMs ?? nowMs) > nowMs);
+    const hasCharges = [known, before].some((each) => (each?.expiresMs ?? nowMs) > nowMs);
     if (!hasCharges && cost > 0 && quota.remainder === 'note') return;
     const calls = known ?? new AdmittedCalls(quota.windowMs);
     calls.note(nowMs);
@@ -43,21 +48,78 @@ export class Remainders {
     return units;
   }
 
-  #use({ key, quota, cost, previousKey }: Descriptor, left: number, nowMs: number): boolean {
+  #use(descriptor: Descriptor, left: number, nowMs: number): boolean {
+    const { key, quota } = descriptor;
     const known = this.#calls.get(key);
     const calls = known ?? new AdmittedCalls(quota.windowMs);
-    const isUnused = left === quota.burst;
-    // A counter is unused only two windows later, which would be too long for other calls.
-    const isCounter = quota.algorithm === 'sliding-window-counter';
-    const isFirst = previousKey === undefined;
-    const remainder = { isUnused, isFirst, neverFits: cost > quota.burst && !isCounter };
-    const isAllowed = calls.use(remainder, nowMs);
+    const isAllowed = calls.use(descriptor, left === quota.burst, nowMs);
     if (isAllowed && known === undefined) this.#add(key, calls, nowMs);
     return isAllowed;
   }
 
   #add(key: string, calls: AdmittedCalls, nowMs: number): void {
     this.#calls.add(key, calls);
-    this.#calls.makeRoom(1, nowMs);
+    this.#calls.evict(1, nowMs);
+  }
+}
+
+/** The admitted calls of one key. */
+class AdmittedCalls {
+  used = false;
+  readonly #windowMs: number;
+  /** When the last call was admitted. Where calls are not noted, it is when the last remainder was taken. */
+  #lastMs = Number.NEGATIVE_INFINITY;
+  /** Calls in the window of `#lastMs` and in the one before, for which no remainder was taken yet. */
+  #current = 0;
+  #previous = 0;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  get expiresMs(): number {
+    return this.#lastMs + admittedCallsLastMs(this.#windowMs);
+  }
+
+  note(nowMs: number): void {
+    const passed = this.#windowsPassed(nowMs);
+    if (passed > 0) {
+      this.#previous = passed === 1 ? this.#current : 0;
+      this.#current = 0;
+    }
+    this.#current++;
+    this.#lastMs = nowMs;
+  }
+
+  /** Whether a charge that does not fit may take a remainder, which uses an admitted call. */
+  use({ quota, cost, previousKey }: Descriptor, isUnused: boolean, nowMs: number): boolean {
+    const passed = this.#windowsPassed(nowMs);
+    if (this.expiresMs <= nowMs) {
+      // Calls whose units are in use were admitted, and not noted. The previous name of a client decides.
+      const isUsed = !isUnused || previousKey !== undefined;
+      if (isUsed) [this.#lastMs, this.#current, this.#previous] = [nowMs, 0, 0];
+      return isUsed;
+    }
+    const isRecent = nowMs < this.#lastMs + this.#windowMs;
+    if (isRecent && passed === 0 && this.#previous > 0) {
+      this.#previous--;
+      return true;
+    }
+    if (isRecent && this.#current > 0) {
+      this.#current--;
+      return true;
+    }
+    // A response that took longer than a window may use up a whole quota, once for all calls that were admitted before. A
+    // counter is unused only two windows later, which would be too long for other calls.
+    const neverFits = cost > quota.burst && quota.algorithm !== 'sliding-window-counter';
+    const isLate = neverFits && isUnused && this.#current + this.#previous > 0;
+    if (isLate) [this.#current, this.#previous] = [0, 0];
+    return isLate;
+  }
+
+  /** Windows between the last call and now. If the clock was set back, the last call counts as of now. */
+  #windowsPassed(nowMs: number): number {
+    this.#lastMs = Math.min(this.#lastMs, nowMs);
+    return Math.floor(nowMs / this.#windowMs) - Math.floor(this.#lastMs / this.#windowMs);
   }
 }

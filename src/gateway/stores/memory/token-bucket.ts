@@ -16,10 +16,10 @@ export class TokenBucket implements Meter {
   #debt = 0;
   /** At the moment of the take. Set by `fits`. */
   #leastDebt = 0;
-  #overAtMs = Number.NEGATIVE_INFINITY;
+  #expiresMs = Number.NEGATIVE_INFINITY;
 
-  get overAtMs(): number {
-    return this.#overAtMs;
+  get expiresMs(): number {
+    return this.#expiresMs;
   }
 
   fits({ quota, cost, leastDebt = 0 }: IndebtedRequest, nowMs: number): boolean {
@@ -30,7 +30,7 @@ export class TokenBucket implements Meter {
     return this.debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
   }
 
-  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { quota, cost } = request;
     const { limit, windowMs, burst } = quota;
     let debt = this.debtAt(quota, nowMs);
@@ -39,7 +39,7 @@ export class TokenBucket implements Meter {
       debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
       this.#atMs = nowMs;
       this.#debt = debt;
-      this.#overAtMs = nowMs + Math.ceil(debt / limit);
+      this.#expiresMs = nowMs + Math.ceil(debt / limit);
     }
     // More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
     const needed = Math.min(unitsNeeded(cost), burst + 1);

@@ -22,7 +22,7 @@ export class WindowCounter implements Meter {
     this.#windowMs = windowMs;
   }
 
-  get overAtMs(): number {
+  get expiresMs(): number {
     return (this.#window + 2) * this.#windowMs;
   }
 
@@ -32,7 +32,7 @@ export class WindowCounter implements Meter {
     return this.#waitMs(quota, cost, nowMs) === 0;
   }
 
-  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { quota, cost } = request;
     const { limit } = quota;
     const windowMs = this.#windowMs;
@@ -61,16 +61,16 @@ export class WindowCounter implements Meter {
     const [current, previous] = this.#countsAt(nowMs);
     const leftMs = this.#leftMs(nowMs);
     const needed = unitsNeeded(cost);
-    const room = limit - current - needed;
-    if (previous * leftMs <= room * windowMs) return 0;
-    const lateEnoughMs = room > 0 ? Math.floor((room * windowMs) / previous) : 0;
+    const free = limit - current - needed;
+    if (previous * leftMs <= free * windowMs) return 0;
+    const lateEnoughMs = free > 0 ? Math.floor((free * windowMs) / previous) : 0;
     if (lateEnoughMs > 0) return leftMs - lateEnoughMs;
     if (current === 0) return leftMs;
     const most = Math.max(0, limit - needed);
     return leftMs + Math.max(0, windowMs - Math.floor((most * windowMs) / current));
   }
 
-  /** From the current window, then from the previous one. */
+  /** Takes the units from the current window first, then from the previous one. */
   #refund(units: number): void {
     const ofPrevious = Math.max(0, units - this.#current);
     this.#current = Math.max(0, this.#current - units);

@@ -36,7 +36,7 @@ export class WindowLog implements Meter {
     this.#windowMs = windowMs;
   }
 
-  get overAtMs(): number {
+  get expiresMs(): number {
     return this.#newestMs + this.#windowMs;
   }
 
@@ -46,7 +46,7 @@ export class WindowLog implements Meter {
     return this.#unitsFrom(this.#first) + unitsNeeded(cost) <= limit;
   }
 
-  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { quota, cost } = request;
     const { limit } = quota;
     let live = this.#unitsFrom(this.#first);
@@ -68,7 +68,7 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Until so many of the units that count have left the window. */
+  /** Returns when so many of the units that count have left the window. */
   #waitMs(units: number, nowMs: number): number {
     return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
   }

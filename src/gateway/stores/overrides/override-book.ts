@@ -1,12 +1,10 @@
-/**
- * The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached.
- */
-
+/** The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached. */
 import type { Access } from '../../core/identity/access-lists.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
 import type { Overrides } from '../../core/overrides.ts';
 import type { PolicyMode } from '../../core/policy.ts';
-import { type EndedOverride, EndedOverrides } from './ended-overrides.ts';
 import {
+  type EndedOverride,
   fromStored,
   type Override,
   removalIn,
@@ -16,7 +14,7 @@ import {
 } from './override.ts';
 import type { OverrideStore, StoredOverride } from './override-store.ts';
 
-export interface OverrideBookOptions {
+interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -48,17 +46,17 @@ export class OverrideBook {
     return this.#current;
   }
 
-  /** In the order in which they end. */
+  /** The overrides in force, in the order in which they end. */
   list(): readonly Override[] {
     return this.#inForce;
   }
 
-  /** Those that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  /** The overrides that ended within a day, as far as this gateway knows. The one that ended last comes first. */
   ended(): readonly EndedOverride[] {
     return this.#ended.list(this.#options.now());
   }
 
-  /** Those in force, and those that ended or were replaced within a day. */
+  /** The overrides in force, and those that ended or were replaced within a day. */
   known(): readonly Override[] {
     const nowMs = this.#options.now();
     const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];
@@ -188,4 +186,28 @@ function snapshotOf(overrides: readonly Override[]): Overrides {
     } else if (override.about === 'policy') modes.set(override.policy, override.mode);
   }
   return { access, sinceMs, modes, hasLongAddresses };
+}
+
+const MAX_ENDED = 100;
+const KEEP_ENDED_MS = DAY_MS;
+
+/** Remembers the overrides that ended last, so that operators learn when each one ended, and who ended it. */
+class EndedOverrides {
+  /** The keys are subject and start. The one that ended last comes last. */
+  readonly #ended = new Map<string, EndedOverride>();
+
+  add(ended: EndedOverride): void {
+    const name = `${subjectOf(ended.override)} ${ended.override.sinceMs}`;
+    this.#ended.delete(name);
+    this.#ended.set(name, ended);
+    const [first] = this.#ended.keys();
+    if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
+  }
+
+  /** Lists those of the last day; the one that ended last comes first. */
+  list(nowMs: number): EndedOverride[] {
+    return [...this.#ended.values()]
+      .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)
+      .reverse();
+  }
 }

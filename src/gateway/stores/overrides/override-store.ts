@@ -6,8 +6,8 @@ export interface StoredOverride {
   /** When the override ends, milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
   /**
-   * Of a removed override: a note that begins with `-`, or nothing. It stays until the override would have ended, so that
-   * the override is not taken for lost.
+   * A removed override leaves a note that begins with `-`, or nothing. It stays until the override would have ended, so
+   * that the override is not taken for lost.
    */
   readonly text: string;
 }
@@ -26,7 +26,7 @@ export interface OverrideStore {
 /** Every gateway reads all of them again whenever one changes: a few hundred kilobytes at most. */
 export const MAX_OVERRIDES = 1_000;
 
-/** As in lua/includes/override-bounds.lua. */
+/** lua/includes/override-bounds.lua decides the same. */
 export function isRemoved({ text }: Pick<StoredOverride, 'text'>): boolean {
   return text === '' || text.startsWith('-');
 }
@@ -40,7 +40,7 @@ export class OverrideStoreFull extends Error {
   }
 }
 
-/** For a single gateway without Redis. Overrides are lost when the process ends. */
+/** Serves a single gateway without Redis. Overrides are lost when the process ends. */
 export class MemoryOverrideStore implements OverrideStore {
   readonly #now: () => number;
   readonly #overrides = new Map<string, StoredOverride>();

@@ -11,7 +11,7 @@ const moment = z
   .min(0)
   .max(Date.UTC(9999, 11, 31));
 
-/** Without control characters, because operators see it in a terminal. */
+/** Operators see it in a terminal, so it has no control characters. */
 const printable = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 const LONGEST_NAME = 256;
 
@@ -51,6 +51,14 @@ const overrideSchema = z.discriminatedUnion('about', [
 export type Override = z.output<typeof overrideSchema>;
 export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
 
+export interface EndedOverride {
+  readonly override: Override;
+  /** Milliseconds since the epoch. */
+  readonly endedMs: number;
+  /** The operator who removed it; undefined if it expired. */
+  readonly endedBy: string | undefined;
+}
+
 export const clientSubject = (partition: string) => `client:${partition}`;
 export const policySubject = (policy: string) => `policy:${policy}`;
 export const LOG_SUBJECTS = ['log_level', 'log_allows'] as const;
@@ -65,7 +73,7 @@ export function toStored(override: Override): StoredOverride {
   return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
 }
 
-/** Undefined for an override that was removed, and for one that this version cannot read. */
+/** Returns undefined if the override was removed, or if this version cannot read it. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
   try {
     return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
@@ -80,15 +88,14 @@ const removalSchema = z.object({
   by: terms.by,
 });
 
-/** Who removed an override, and when. */
-export type Removal = z.output<typeof removalSchema>;
+type Removal = z.output<typeof removalSchema>;
 
 /** The note that the override store keeps in place of a removed override. */
 export function removalNote(removal: Removal): string {
   return `-${JSON.stringify(removal)}`;
 }
 
-/** Undefined for an override in force, and for a removed one without a note that this version can read. */
+/** Returns undefined if the override is in force, or if it left no note that this version can read. */
 export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | undefined {
   if (!text.startsWith('-')) return undefined;
   try {
@@ -106,7 +113,7 @@ export function overrideEffects(overrides: readonly Override[]): string[] {
   });
 }
 
-/** The log settings that the overrides ask for. */
+/** The log settings of the overrides; undefined where no override sets one. */
 export function loggingIn(overrides: readonly Override[]) {
   const level = overrides.find((override) => override.about === 'log_level');
   const allows = overrides.find((override) => override.about === 'log_allows');

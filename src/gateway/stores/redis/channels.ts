@@ -1,13 +1,14 @@
-/** The Redis channels that gateways publish to and subscribe to. */
+/** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
 import type { RedisClient } from './client.ts';
+import { withDeadline } from './failures.ts';
 
 /** Counters were reset. The message is a JSON list of the keys, or empty. */
 export const RESET_CHANNEL = 'hg:v1:reset';
 /** An override was stored or removed. The message is empty. */
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
-/** A gateway finds no salts and asks the others to write theirs back. The message is empty. */
+/** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
-/** Queries to every gateway, see peer-gateways.ts. */
+/** Queries to every gateway, see peers.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */
@@ -44,4 +45,84 @@ export function listenTo(
     if (!channels.includes(channel)) return;
     listener.onMessage(message.length > LONGEST_MESSAGE ? '' : message, channel);
   });
+}
+
+/** Keys in one group, and in one message. */
+const GROUP_SIZE = 500;
+
+/**
+ * Deletes the keys, and announces it after that: a gateway that receives the message finds the counters reset. The
+ * deadline, in milliseconds, applies to each group of 500 keys.
+ */
+export async function resetKeys(
+  client: RedisClient,
+  keys: readonly string[],
+  deadlineMs: number,
+): Promise<void> {
+  for (let first = 0; first < keys.length; first += GROUP_SIZE) {
+    await withDeadline(reset(client, keys.slice(first, first + GROUP_SIZE)), deadlineMs);
+  }
+}
+
+async function reset(client: RedisClient, keys: readonly string[]): Promise<void> {
+  // One command per key, because in a cluster keys may be on different nodes.
+  await Promise.all(keys.map((key) => client.del(key)));
+  await client.publish(RESET_CHANNEL, JSON.stringify(keys));
+}
+
+/** The keys that a message names; none if the message is not from a gateway. */
+export function keysIn(message: string): string[] {
+  try {
+    const keys: unknown = JSON.parse(message);
+    return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Bounds how much work other programs can cause: a number of times per second. */
+export class Allowance {
+  readonly #perSecond: number;
+  readonly #now: () => number;
+  #left = 0;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  /** `now`: milliseconds of a monotonic clock. */
+  constructor(perSecond: number, now: () => number = () => performance.now()) {
+    this.#perSecond = perSecond;
+    this.#now = now;
+  }
+
+  /** Returns false if this second's number is used up. */
+  take(): boolean {
+    const nowMs = this.#now();
+    if (nowMs - this.#sinceMs >= 1_000) {
+      this.#sinceMs = nowMs;
+      this.#left = this.#perSecond;
+    }
+    if (this.#left === 0) return false;
+    this.#left--;
+    return true;
+  }
+}
+
+/**
+ * Limits how often a function runs: at once for the first call, then at most once in `ms` milliseconds. It always runs
+ * once after the last call.
+ */
+export function atMostEvery(ms: number, act: () => void): () => void {
+  let isCalled = false;
+  let timer: NodeJS.Timeout | undefined;
+  const run = () => {
+    isCalled = false;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (isCalled) run();
+    }, ms).unref();
+    act();
+  };
+  return () => {
+    if (timer === undefined) run();
+    else isCalled = true;
+  };
 }

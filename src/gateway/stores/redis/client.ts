@@ -1,9 +1,11 @@
 /** Creates the connection to Redis, configured so that no request waits for it and no command runs twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import type { RedisTarget } from '../../config/settings/redis-target.ts';
-import { storeErrorFrom } from './errors.ts';
-import { reconnectAfterEnd, repairIoredis } from './ioredis-repairs.ts';
-import { tlsOptions } from './tls-options.ts';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
+import { StoreError } from '../../core/counting/store.ts';
+import { storeErrorFrom, withDeadline } from './failures.ts';
+import { isOutOfStep, isUnknownDatabase } from './ioredis/error-texts.ts';
+import { reconnectAfterEnd, repairIoredis } from './ioredis/repairs.ts';
+import { tlsOptions } from './ioredis/tls-options.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -49,10 +51,8 @@ export function createRedisClient({
   if (client instanceof Redis) reconnectAfterEnd(client, FIRST_RETRY_MS);
   client.on('error', (error) => {
     onError(error);
-    // The server has fewer databases than the URL's number. ioredis would continue with the first one.
-    if (error.message.includes('DB index')) client.disconnect();
-    // A reply without a command: later replies may be assigned to the wrong commands.
-    if (error.message.startsWith('Command queue state error')) client.disconnect(true);
+    if (isUnknownDatabase(error)) client.disconnect();
+    if (isOutOfStep(error)) client.disconnect(true);
   });
   return client;
 }
@@ -123,4 +123,31 @@ function clusterOptions(node: ReturnType<typeof nodeOptions>) {
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
   } satisfies ClusterOptions;
+}
+
+interface ReadyOptions {
+  readonly withinMs: number;
+  /** The last error of the connection, if there was one: it says more than that time ran out. */
+  readonly connectionError: () => Error | undefined;
+}
+
+/** Waits until commands can be sent. Rejects with the connection's error if there is one, otherwise with a StoreError. */
+export async function untilReady(
+  client: RedisClient,
+  { withinMs, connectionError }: ReadyOptions,
+): Promise<void> {
+  const isReady = () => client.status === 'ready';
+  if (isReady()) return;
+  const changed = new Promise<void>((resolve) => {
+    client.once('ready', resolve);
+    client.once('end', resolve);
+  });
+  try {
+    await withDeadline(changed, withinMs);
+  } catch (error) {
+    throw connectionError() ?? error;
+  }
+  if (!isReady()) {
+    throw connectionError() ?? new StoreError('connection', 'the connection to Redis was closed');
+  }
 }

@@ -7,6 +7,7 @@
  * the previous name of a client comes before its current one: it has all counts and denies first.
  */
 import calculateSlot from 'cluster-key-slot';
+import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import {
   changesCount,
   type Descriptor,
@@ -18,9 +19,20 @@ import {
   StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';
-import { withDeadline } from './deadline.ts';
-import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+import { withDeadline } from './failures.ts';
+import { InFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import type { IndebtedDescriptor } from './take-script.ts';
+
+interface StoreOptions extends Omit<RedisStoreOptions, 'inFlight'> {
+  /** The number of requests that may wait for Redis at the same time. */
+  readonly maxInFlight: number;
+}
+
+/** Creates the store for a target: one for a cluster, another for a single server or sentinels. */
+export function storeOfTarget({ kind }: RedisTarget, { maxInFlight, ...rest }: StoreOptions) {
+  const options = { ...rest, inFlight: new InFlight(maxInFlight) };
+  return kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+}
 
 export class ClusterStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
@@ -85,16 +97,16 @@ export class ClusterStore implements QuotaStore, QuotaReader {
       // The request is no longer waiting, so it must not take from further slots.
       if (performance.now() >= progress.endMs)
         throw new StoreError('timeout', 'the slots of the cluster took too long');
-      const asked = group.map((each) => earlier.asked(each, !admitted));
-      const answer = await this.#storeOf(slot).take(asked, earlier.onDebt);
+      const given = group.map((each) => earlier.descriptorFor(each, !admitted));
+      const result = await this.#storeOf(slot).take(given, earlier.onDebt);
       for (const [i, descriptor] of group.entries()) {
-        const state = answer.states[i] as QuotaState;
-        const taken = answer.admitted ? asked[i]?.cost : state.taken;
+        const state = result.states[i] as QuotaState;
+        const taken = result.admitted ? given[i]?.cost : state.taken;
         states.set(descriptor, taken === undefined ? state : { ...state, taken });
         if (taken !== undefined) earlier.took(descriptor, taken);
       }
-      nowMs = answer.nowMs;
-      admitted &&= answer.admitted;
+      nowMs = result.nowMs;
+      admitted &&= result.admitted;
     };
     for (const { slot, descriptors: group } of groups) {
       if (admitted) {
@@ -120,7 +132,7 @@ export class ClusterStore implements QuotaStore, QuotaReader {
 
 /** What a request did in earlier slots, which the script in a later slot cannot read. */
 class EarlierSlots {
-  /** Of token buckets before the take, in units x windowMs. */
+  /** What token buckets owed before the take, in units x windowMs. */
   readonly #debts = new Map<string, number>();
   /** Units that were taken. */
   readonly #taken = new Map<string, number>();
@@ -139,7 +151,7 @@ class EarlierSlots {
     return changesCount(descriptor, false);
   }
 
-  asked(descriptor: Descriptor, isDenied: boolean): IndebtedDescriptor {
+  descriptorFor(descriptor: Descriptor, isDenied: boolean): IndebtedDescriptor {
     const { previousKey = '', quota } = descriptor;
     const leastDebt = this.#debts.get(previousKey);
     const units = isDenied && isCharge(descriptor) ? this.#taken.get(previousKey) : undefined;
@@ -150,7 +162,7 @@ class EarlierSlots {
   }
 }
 
-/** Of an admitted request, what was taken is its cost. */
+/** The units that an admitted request took are its cost, so its states do not list them. */
 function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState | undefined {
   if (state === undefined || !admitted) return state;
   const { taken: _none, ...rest } = state;
@@ -158,7 +170,7 @@ function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState |
 }
 
 interface Progress {
-  /** By `performance.now()`. */
+  /** Milliseconds of `performance.now()`. */
   readonly endMs: number;
   /** Once a slot has denied the request. */
   denial: TakeResult | undefined;

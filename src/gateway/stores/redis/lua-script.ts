@@ -16,7 +16,7 @@ export function readLuaScript(name: string): string {
   return assembleLuaScript(name, readSource);
 }
 
-/** Undefined if there is no such file. `file` is relative to lua/, without its extension. */
+/** Returns undefined if there is no such file. `file` is relative to lua/, without its extension. */
 export type ReadSource = (file: string) => string | undefined;
 
 /** The text of a script after the texts of all files that it includes, each of them once. */

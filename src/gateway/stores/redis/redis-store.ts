@@ -2,21 +2,24 @@
  * Counts in Redis. All requests of one turn of the event loop are sent in one script call, because most of the cost of a
  * command, on both sides, is per call.
  */
-import type {
-  Descriptor,
-  PeekResult,
-  QuotaReader,
-  QuotaStore,
+import {
+  type Descriptor,
+  type PeekResult,
+  type QuotaReader,
+  type QuotaStore,
   StoreError,
-  StoreErrorReason,
-  TakeResult,
+  type StoreErrorReason,
+  type TakeResult,
 } from '../../core/counting/store.ts';
-import { CallDeadlines } from './call-deadlines.ts';
+import { resetKeys } from './channels.ts';
 import type { RedisClient } from './client.ts';
-import { withDeadline } from './deadline.ts';
-import { isNoScript, requireConnection, storeErrorFrom } from './errors.ts';
-import type { InFlight } from './in-flight.ts';
-import { resetKeys } from './resets.ts';
+import {
+  CallDeadlines,
+  isNoScript,
+  requireConnection,
+  storeErrorFrom,
+  withDeadline,
+} from './failures.ts';
 import {
   type Clocks,
   type IndebtedDescriptor,
@@ -187,4 +190,27 @@ function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[
   const results = batch.map(({ descriptors, onDebt }) => reply.read(descriptors, onDebt));
   reply.end();
   return results;
+}
+
+/** Bounds the number of requests that wait for Redis, so that a Redis that hangs cannot fill the memory of this process. */
+export class InFlight {
+  readonly #most: number;
+  /** Created once: creating an error with its stack costs more than taking a request. */
+  readonly #tooMany: StoreError;
+  #count = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#tooMany = new StoreError('overloaded', `${most} requests already wait for Redis`);
+  }
+
+  /** Throws a StoreError (`overloaded`) if too many requests are already waiting. */
+  enter(): void {
+    if (this.#count >= this.#most) throw this.#tooMany;
+    this.#count++;
+  }
+
+  leave(requests: number): void {
+    this.#count -= requests;
+  }
 }

@@ -131,7 +131,7 @@ export class TakeReply {
     let longestWaitMs = 0;
     const states: QuotaState[] = [];
     for (const descriptor of descriptors) {
-      const state = this.#state(descriptor, { admitted, tellsTaken: !admitted, onDebt });
+      const state = this.#state(descriptor, { admitted, hasTaken: !admitted, onDebt });
       if (state.retryAfterMs > longestWaitMs) longestWaitMs = state.retryAfterMs;
       states.push(state);
     }
@@ -141,8 +141,8 @@ export class TakeReply {
 
   /** The result of a peek. Throws a StoreError as above. */
   peeked(descriptors: readonly Descriptor[]): PeekResult {
-    const told = { admitted: false, tellsTaken: false };
-    return { states: descriptors.map((each) => this.#state(each, told)), nowMs: this.#nowMs };
+    const reading = { admitted: false, hasTaken: false };
+    return { states: descriptors.map((each) => this.#state(each, reading)), nowMs: this.#nowMs };
   }
 
   /** Throws a StoreError if there are more numbers than descriptors need. */
@@ -150,7 +150,7 @@ export class TakeReply {
     if (this.#next !== this.#numbers.length) throw unreadable();
   }
 
-  #state(descriptor: Descriptor, { admitted, tellsTaken, onDebt }: Told): QuotaState {
+  #state(descriptor: Descriptor, { admitted, hasTaken, onDebt }: Reading): QuotaState {
     const { quota, cost } = descriptor;
     const first = this.#number();
     const remaining = admitted ? first : -1 - first;
@@ -158,7 +158,7 @@ export class TakeReply {
     const debt = resetAfterMs;
     if (quota.algorithm === 'token-bucket') resetAfterMs = Math.ceil(debt / quota.limit);
     const retryAfterMs = remaining < Math.max(cost, 1) ? this.#number() : 0;
-    const taken = tellsTaken && isCharge(descriptor) ? this.#number() : undefined;
+    const taken = hasTaken && isCharge(descriptor) ? this.#number() : undefined;
     const longestMs = longestMsOf(quota);
     const mostLeft = admitted ? quota.burst - Math.max(cost, 0) : quota.burst;
     if (!isWithin(remaining, mostLeft)) throw unreadable();
@@ -180,10 +180,10 @@ export class TakeReply {
   }
 }
 
-/** What the numbers of a descriptor tell. */
-interface Told {
+/** How to read the numbers of a descriptor. */
+interface Reading {
   readonly admitted: boolean;
-  readonly tellsTaken: boolean;
+  readonly hasTaken: boolean;
   readonly onDebt?: OnDebt | undefined;
 }
 

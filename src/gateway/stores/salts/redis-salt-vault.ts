@@ -1,16 +1,16 @@
 /** Salts that all gateways on one Redis share. The first gateway to propose a salt decides. */
-import type { Cluster, Redis } from 'ioredis';
 import { SALT_BYTES } from '../../core/identity/salts.ts';
 import { SALTS_CHANNEL } from '../redis/channels.ts';
-import { storeErrorFrom } from '../redis/errors.ts';
-import type { SaltVault } from './shared-salt.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { storeErrorFrom } from '../redis/failures.ts';
+import type { SaltVault } from './salt-book.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
 
 export class RedisSaltVault implements SaltVault {
-  readonly #client: Redis | Cluster;
+  readonly #client: RedisClient;
 
-  constructor(client: Redis | Cluster) {
+  constructor(client: RedisClient) {
     this.#client = client;
   }
 
@@ -36,7 +36,7 @@ export class RedisSaltVault implements SaltVault {
     return agreed ?? proposed;
   }
 
-  async askOthers(): Promise<void> {
+  async requestLost(): Promise<void> {
     try {
       await this.#client.publish(SALTS_CHANNEL, '');
     } catch (error) {
@@ -46,11 +46,11 @@ export class RedisSaltVault implements SaltVault {
   }
 }
 
-/** For programs that look at counts and are no gateway: a salt of theirs must not become that of the gateways. */
+/** Programs that are no gateway only read counts, so their salts must not become those of the gateways. */
 export function withoutWriting(vault: SaltVault): SaltVault {
   return {
     get: (name) => vault.get(name),
     agree: async (name, proposed) => (await vault.get(name)) ?? proposed,
-    askOthers: () => vault.askOthers(),
+    requestLost: () => vault.requestLost(),
   };
 }

@@ -1,10 +1,69 @@
+/** Salts that gateways share, and the book of those of one period. */
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { DAY_MS, type PeriodSalts, periodStart, SALT_BYTES } from '../../core/identity/salts.ts';
+
+/** Where gateways that share counters find the same salts. Every method rejects if it cannot be reached. */
+export interface SaltVault {
+  /** The salt of this name, if there is one. */
+  get(name: string): Promise<Buffer | undefined>;
+  /** Stores the proposed salt if there is none, for a lifetime or for ever. Returns the stored one. */
+  agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer>;
+  /** Requests that the other gateways write back what they hold and the vault has lost. */
+  requestLost(): Promise<void>;
+}
+
+interface SharedSaltOptions {
+  readonly name: string;
+  /** Milliseconds since the epoch; undefined for a salt that is kept. */
+  readonly endMs?: number | undefined;
+  /** The salt as the vault has it. */
+  readonly stored?: Buffer;
+}
+
+/** A salt that all gateways share under a name. Until they have agreed on it, it is provisional: this process made it. */
+export class SharedSalt {
+  readonly #name: string;
+  readonly #endMs: number | undefined;
+  #key: KeyObject;
+  #isAgreed: boolean;
+
+  constructor({ name, endMs, stored }: SharedSaltOptions) {
+    this.#name = name;
+    this.#endMs = endMs;
+    this.#key = createSecretKey(stored ?? randomBytes(SALT_BYTES));
+    this.#isAgreed = stored !== undefined;
+  }
+
+  get key(): KeyObject {
+    return this.#key;
+  }
+
+  /** Whether this gateway made the salt up and the vault has none. Other gateways may hold one. */
+  async isMissing(vault: SaltVault): Promise<boolean> {
+    return !this.#isAgreed && (await vault.get(this.#name)) === undefined;
+  }
+
+  /** The salt of the vault wins. If the vault has none, it gets this one. Resolves to whether this one changed. */
+  async agree(vault: SaltVault, nowMs: number): Promise<boolean> {
+    const known = this.#key.export();
+    const lifetimeMs = this.#endMs === undefined ? undefined : this.#endMs - nowMs;
+    const agreed = await vault.agree(this.#name, known, lifetimeMs);
+    this.#isAgreed = true;
+    if (agreed.equals(known)) return false;
+    this.#key = createSecretKey(agreed);
+    return true;
+  }
+
+  /** Agrees with the vault, unless this salt is provisional. */
+  async restore(vault: SaltVault, nowMs: number): Promise<boolean> {
+    return this.#isAgreed && (await this.agree(vault, nowMs));
+  }
+}
+
 /**
  * Holds the salts of the previous, the current and the next period in memory, so that no request waits for one. The next
  * salt is created in advance, so a new period can begin while the vault is down.
  */
-import { DAY_MS, type PeriodSalts, periodStart } from '../../core/identity/salts.ts';
-import { type SaltVault, SharedSalt } from './shared-salt.ts';
-
 export class SaltBook {
   readonly #periodMs: number;
   readonly #byStart = new Map<number, SharedSalt>();
@@ -24,12 +83,10 @@ export class SaltBook {
     return this.#current;
   }
 
-  /** The salt of the current period. */
   currentSalt(nowMs: number): SharedSalt {
     return this.#saltOf(periodStart(nowMs, this.#periodMs));
   }
 
-  /** The salt of the next period. */
   nextSalt(nowMs: number): SharedSalt {
     return this.#saltOf(periodStart(nowMs, this.#periodMs) + this.#periodMs);
   }
@@ -86,7 +143,7 @@ export class SaltBook {
     return salt;
   }
 
-  /** Until the end of the next period, because windows of that period reach back into this one. */
+  /** A salt lasts until the end of the next period, because windows of that period reach back into this one. */
   #termsOf(startMs: number) {
     return { name: this.#nameOf(startMs), endMs: startMs + 2 * this.#periodMs };
   }

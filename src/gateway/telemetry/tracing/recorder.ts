@@ -15,7 +15,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from '../../config/settings/environment.ts';
-import { VERSION } from '../../config/version.ts';
+import { VERSION } from '../../config/shipped-files.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
 import type { CheckSpan, StartCheckSpan, TakeSpan } from '../../core/check-span.ts';
 import type { Decision } from '../../core/counting/decision.ts';

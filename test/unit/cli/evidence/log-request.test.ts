@@ -1,6 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { LogEntry } from '../../../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests, readMapping } from '../../../../src/cli/evidence/log-request.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { logEntry } from '../../../support/log-entries.ts';

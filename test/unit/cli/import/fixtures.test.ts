@@ -9,7 +9,7 @@ import { findingLine } from '../../../../src/cli/import/import-source.ts';
 import { IMPORT_KINDS } from '../../../../src/cli/import/kinds.ts';
 import { IMPORTS, importFile, problemsOf } from '../../../support/imports.ts';
 
-const INPUT = /\.(conf|yml|js|mjs|ts)$/;
+const INPUT = /\.(conf|yml)$/;
 
 describe.each(IMPORT_KINDS)('%s', (kind) => {
   const folder = join(IMPORTS, kind);

@@ -21,7 +21,6 @@ function errorsAfter(kind: ImportKind, text: string): string[] {
 
 const LINES = 20_000;
 const NGINX = 'limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n';
-const LIMITER = "import rateLimit from 'express-rate-limit';\n";
 
 const TEXTS: Readonly<Record<string, string>> = {
   nothing: '',
@@ -48,14 +47,6 @@ const TEXTS: Readonly<Record<string, string>> = {
   'chains of each other': `http: { routers: { a: { rule: Path(\`/a\`), middlewares: [a] } }, middlewares: { a: { chain: { middlewares: [b, b, b] } }, b: { chain: { middlewares: [a, m, a] } }, m: { rateLimit: { average: 9000000000, burst: 99999999 } } } }`,
   'many routes': `_format_version: "3.0"\nplugins: [{ name: rate-limiting, config: { minute: 1.5, second: -1 } }]\nroutes:\n${'- { name: x, paths: [/a], plugins: [{ name: rate-limiting, config: { hour: 1 } }] }\n'.repeat(2_500)}`,
   'reserved headers': `_format_version: "3.0"\nplugins: [{ name: rate-limiting, config: { minute: 1, limit_by: header, header_name: "x y" } }, { name: key-auth, config: { key_names: [cookie] } }]`,
-  'open templates': `${LIMITER}${'`${'.repeat(LINES)}`,
-  'calls in calls': `${LIMITER}${'app.use('.repeat(LINES)}rateLimit({ limit: 1 })`,
-  'closed calls in calls': `${LIMITER}${'app.use('.repeat(LINES)}rateLimit({ limit: 1 })${')'.repeat(LINES)}`,
-  'arrays in arrays': `${LIMITER}app.use(${'['.repeat(LINES)}rateLimit()${']'.repeat(LINES)})`,
-  'routes without an end': `${LIMITER}rateLimit();${'app.route('.repeat(LINES)}`,
-  'long arithmetic': `${LIMITER}const l = rateLimit({ windowMs: ${'('.repeat(5_000)}1${')'.repeat(5_000)}, max: 2 ** 99 }); app.use(l)`,
-  'many limiters': `${LIMITER}const x = {${'a: rateLimit({}),'.repeat(3_000)}}`,
-  'names of objects': `${LIMITER}const constructor = rateLimit({ __proto__: 1, toString: 2, max: toString }); app.use('/__proto__', constructor)`,
 };
 
 describe.each(IMPORT_KINDS)('%s', (kind) => {
@@ -66,7 +57,7 @@ describe.each(IMPORT_KINDS)('%s', (kind) => {
   test('its fixtures with random changes', () => {
     const random = new Random(20);
     const folder = join(IMPORTS, kind);
-    const inputs = readdirSync(folder).filter((name) => /\.(conf|yml|js|mjs|ts)$/.test(name));
+    const inputs = readdirSync(folder).filter((name) => /\.(conf|yml)$/.test(name));
     const all = inputs.map((name) => readFileSync(join(folder, name), 'utf8'));
     const pick = (end: number) => random.below(Math.max(1, end));
     for (let round = 0; round < rounds(300); round++) {

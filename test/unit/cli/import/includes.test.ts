@@ -1,26 +1,31 @@
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { ImportError, importPolicies } from '../../../../src/cli/import/import-source.ts';
+import { fitsPath } from '../../../../src/cli/proxy-files/read/file-pattern.ts';
+import type { ProxyFiles } from '../../../../src/cli/proxy-files/read/proxy-files.ts';
+import { ConfigError } from '../../../../src/gateway/config/config-error.ts';
 
 const ZONE = 'limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;';
 
 /** Imports /etc/nginx/nginx.conf of these files. */
 function imported(files: Readonly<Record<string, string>>) {
-  const read = (path: string) => {
-    const text = files[path];
-    if (text === undefined) throw new Error(`${path}: does not exist`);
-    return text;
+  const main = '/etc/nginx/nginx.conf';
+  const source: ProxyFiles = {
+    main: { name: main, text: files[main] ?? '' },
+    paths(named) {
+      const wanted = resolve('/etc/nginx', named);
+      return named.includes('*')
+        ? Object.keys(files).filter((path) => fitsPath(wanted, path))
+        : [wanted];
+    },
+    read(path) {
+      const text = files[path];
+      if (text === undefined) throw new ConfigError([`${path}: does not exist`]);
+      return { path, name: path, text };
+    },
+    isElsewhere: (path) => !path.startsWith('/etc/nginx/'),
   };
-  const list = (folder: string) =>
-    Object.keys(files)
-      .filter((path) => path.startsWith(`${folder}/`))
-      .map((path) => path.slice(folder.length + 1))
-      .filter((name) => !name.includes('/'))
-      .sort();
-  const name = '/etc/nginx/nginx.conf';
-  const source = { name, text: read(name), folder: '/etc/nginx' };
-  const isElsewhere = (path: string) => !path.startsWith('/etc/nginx/');
-  const access = { read, list, isElsewhere, shown: (path: string) => path };
-  return importPolicies('nginx', { ...source, files: access }, { shadow: false });
+  return importPolicies('nginx', source, { shadow: false });
 }
 
 test('paths are relative to the first file, in included files too', () => {
@@ -38,8 +43,8 @@ test('a pattern may name no file, and a name must', () => {
   const { findings } = imported({
     '/etc/nginx/nginx.conf': `${ZONE} include none/*.conf; include /srv/none.conf; server { limit_req zone=a; }`,
   });
-  expect(findings.map(({ what, why }) => `${what}: ${why}`)).toEqual([
-    'include /srv/none.conf: /srv/none.conf: does not exist. If it has limits, import it too, or run the command where NGINX reads it.',
+  expect(findings.map(({ message }) => message)).toEqual([
+    'include /srv/none.conf: not carried over: /srv/none.conf: does not exist. If it has limits, import it too, or run the command where NGINX reads it.',
   ]);
 });
 
@@ -59,7 +64,7 @@ test('files that include others twice do not end in a flood', () => {
   const files: Record<string, string> = { '/etc/nginx/nginx.conf': `${ZONE} include f0;` };
   for (let i = 0; i < 19; i++) files[`/etc/nginx/f${i}`] = `include f${i + 1}; include f${i + 1};`;
   files['/etc/nginx/f19'] = '';
-  expect(() => imported(files)).toThrow('more than 2000 files are included');
+  expect(() => imported(files)).toThrow('more than 4000 files are included');
 });
 
 test('does not show the text of a file elsewhere that is no NGINX configuration', () => {

@@ -47,7 +47,7 @@ test.each([
   for (let i = 0; i < 5_000; i++) {
     nowMs += random.next() < 0.5 ? 0 : Math.floor(random.exponential(1_400 / limit));
     const passes = bucket.fits({ quota, cost: 1 }, nowMs);
-    bucket.settle({ quota, cost: 1 }, nowMs, passes);
+    bucket.record({ quota, cost: 1 }, nowMs, passes);
     expect(passes, `request ${i} at ${nowMs}`).toBe(leaky.passes(nowMs));
     if (passes) seen.passed++;
     else seen.denied++;

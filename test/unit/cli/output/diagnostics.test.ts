@@ -1,9 +1,7 @@
 /** The outputs of `headgate check`. */
 import { describe, expect, test } from 'vitest';
-import { asGithubCommands } from '../../../../src/cli/check/diagnostics-github.ts';
 import type { ExaminedFile } from '../../../../src/cli/output/diagnostics.ts';
-import { asJson } from '../../../../src/cli/output/diagnostics-json.ts';
-import { asText } from '../../../../src/cli/output/diagnostics-text.ts';
+import { DIAGNOSTIC_FORMS } from '../../../../src/cli/output/diagnostics.ts';
 import { diagnostic } from '../../../../src/gateway/config/diagnostic.ts';
 
 const about = { file: 'f.yaml', path: 'default', message: 'is wrong' };
@@ -25,7 +23,7 @@ const INVALID: ExaminedFile = {
 const VALID: ExaminedFile = { file: 'g.yaml', policies: 2, diagnostics: [note] };
 
 test('text has a line for each diagnostic, its excerpt with a caret, and a verdict on each file', () => {
-  expect(asText([INVALID, VALID])).toBe(
+  expect(DIAGNOSTIC_FORMS.text([INVALID, VALID])).toBe(
     [
       'f.yaml:2:4: error invalid-value: default: is wrong',
       '    default: 1',
@@ -39,14 +37,15 @@ test('text has a line for each diagnostic, its excerpt with a caret, and a verdi
     ].join('\n'),
   );
   const one = { ...INVALID, diagnostics: [error] };
-  expect(asText([one])).toContain('f.yaml: invalid, 1 error\n');
-  const verdict = (policies: number) => asText([{ ...VALID, diagnostics: [], policies }]);
+  expect(DIAGNOSTIC_FORMS.text([one])).toContain('f.yaml: invalid, 1 error\n');
+  const verdict = (policies: number) =>
+    DIAGNOSTIC_FORMS.text([{ ...VALID, diagnostics: [], policies }]);
   expect(verdict(1)).toBe('g.yaml: fine, the default alone\n');
   expect(verdict(3)).toBe('g.yaml: fine, 2 policies and the default\n');
 });
 
 test('JSON has the fields that programs depend on', () => {
-  expect(JSON.parse(asJson([INVALID, VALID]))).toEqual({
+  expect(JSON.parse(DIAGNOSTIC_FORMS.json([INVALID, VALID]))).toEqual({
     files: [
       {
         file: 'f.yaml',
@@ -105,7 +104,7 @@ test('JSON has the fields that programs depend on', () => {
 });
 
 test('GitHub gets a workflow command for each diagnostic', () => {
-  expect(asGithubCommands([INVALID, VALID])).toBe(
+  expect(DIAGNOSTIC_FORMS.github([INVALID, VALID])).toBe(
     [
       '::error file=f.yaml,line=2,col=4,title=invalid-value::default: is wrong',
       '::error file=f.yaml,line=1,col=1,title=unreadable-file::is wrong',
@@ -126,14 +125,14 @@ describe('names and messages that a file chose', () => {
   });
   const file = { file: hostile.file, policies: undefined, diagnostics: [hostile] };
   test('do not control a terminal', () => {
-    for (const output of [asText([file]), asJson([file])]) {
+    for (const output of [DIAGNOSTIC_FORMS.text([file]), DIAGNOSTIC_FORMS.json([file])]) {
       expect(output).not.toMatch(/[^\P{C}\n]/u);
     }
-    expect(JSON.parse(asJson([file])).files[0].file).toBe(hostile.file);
-    expect(asText([file]).split('\n')).toHaveLength(3);
+    expect(JSON.parse(DIAGNOSTIC_FORMS.json([file])).files[0].file).toBe(hostile.file);
+    expect(DIAGNOSTIC_FORMS.text([file]).split('\n')).toHaveLength(3);
   });
   test('do not add or change a workflow command', () => {
-    expect(asGithubCommands([file])).toBe(
+    expect(DIAGNOSTIC_FORMS.github([file])).toBe(
       '::error file=a%2Cb%3Ac%25%0A\u202e.yaml,line=1,col=1,title=invalid-value::100%25\\u{a}::error::\\u{1b}[31m\n',
     );
   });

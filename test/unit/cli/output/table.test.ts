@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { afterEach, expect, test, vi } from 'vitest';
-import { untilCell } from '../../../../src/cli/ops-client/denied-until.ts';
+import { untilCell } from '../../../../src/cli/ops-client/cells.ts';
 import { type Line, say } from '../../../../src/cli/output/output.ts';
 import { alignedRows, table } from '../../../../src/cli/output/table.ts';
 import { NOON_MS } from '../../../support/requests.ts';

@@ -4,14 +4,15 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { coveredPercent } from '../../../../src/cli/policy-tests/coverage.ts';
-import { testFileJsonSchema } from '../../../../src/cli/policy-tests/json-schema.ts';
+import { testFileSchema } from '../../../../src/cli/policy-tests/test-file-schema.ts';
+import { jsonSchemaOf } from '../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { mistakesIn, runFiles, testFile } from '../../../support/policy-tests.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
 const POLICIES = read('config/policies.yaml');
 const TESTS = read('config/policies_test.yaml');
-const isValid = new Ajv({ strict: false }).compile(JSON.parse(testFileJsonSchema()));
+const isValid = new Ajv({ strict: false }).compile(JSON.parse(jsonSchemaOf(testFileSchema)));
 
 /** Whether all tests pass and cover every limit. */
 async function holdsFor(policies: string): Promise<boolean> {
@@ -80,13 +81,13 @@ test('the page explains every key', () => {
       ...(key === 'properties' ? Object.keys(value) : []),
       ...(typeof value === 'object' && value !== null ? keysOf(value) : []),
     ]);
-  const keys = new Set(keysOf(JSON.parse(testFileJsonSchema())));
+  const keys = new Set(keysOf(JSON.parse(jsonSchemaOf(testFileSchema))));
   expect(keys.size).toBeGreaterThan(30);
   for (const key of keys) expect(page).toMatch(new RegExp(`\\b${key}\\b`));
 });
 
 test('the shipped JSON Schema is up to date (else: npm start -s -- schema tests > config/policy-tests.schema.json)', () => {
-  expect(read('config/policy-tests.schema.json')).toBe(testFileJsonSchema());
+  expect(read('config/policy-tests.schema.json')).toBe(jsonSchemaOf(testFileSchema));
 });
 
 test.each([TESTS, ...examples])('the JSON Schema accepts\n%s', (text) => {

@@ -132,7 +132,7 @@ describe('for people', () => {
       '          proxy     127.0.0.1 is a trusted proxy: loopback, 127.0.0.0/8',
       '          address   the proxy reports 203.0.113.9',
       '                    client address: 203.0.113.9',
-      '          identity  no api_key was sent, or it was not accepted',
+      '          identity  no API key was sent, or it was not accepted',
       '                    no user was sent, or it was not accepted',
       '                    ip identifies the client',
       '          path      /login, as sent',

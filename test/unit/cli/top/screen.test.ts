@@ -117,7 +117,7 @@ test('the chosen row is in sight, and the head says what part that is', () => {
 
 test('without data it says what it waits for', () => {
   const waiting = initialState('http://127.0.0.1:9464', NOW_MS);
-  expect(shown(waiting)[1]).toBe('Asking the gateway ...');
+  expect(shown(waiting)[1]).toBe('Waiting for the gateway ...');
   expect(shown(failed(waiting, 'no gateway answers', NOW_MS))[1]).toBe(
     'No data yet: no gateway answers. Trying again.',
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sparkline } from '../../../../src/cli/top/sparkline.ts';
+import { sparkline } from '../../../../src/cli/top/tables.ts';
 import { cut, widthOf, wrapped } from '../../../../src/cli/top/text.ts';
 
 test('a sparkline is as high as its highest part, and shows nothing where nothing was', () => {

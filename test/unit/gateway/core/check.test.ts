@@ -4,8 +4,7 @@ import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counti
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { LocalShare } from '../../../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
-import { DerivedSalts } from '../../../../src/gateway/stores/salts/derived-salts.ts';
-import { SaltBooks } from '../../../../src/gateway/stores/salts/salt-books.ts';
+import { DerivedSalts, SaltBooks } from '../../../../src/gateway/stores/salts/salt-sources.ts';
 import { BLANKS, withBlanks } from '../../../support/blanks.ts';
 import { checkOn } from '../../../support/check-on.ts';
 import { policySetFrom } from '../../../support/policies.ts';

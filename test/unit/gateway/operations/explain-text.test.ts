@@ -85,7 +85,7 @@ describe('identity', () => {
       'api_key identifies the client; the key is not listed, so the address is charged too',
     ],
     ['outranked', false, 'api_key is not used: an earlier source identifies the client'],
-    ['absent', false, 'no api_key was sent, or it was not accepted'],
+    ['absent', false, 'no API key was sent, or it was not accepted'],
   ] as const)('a source: %s, %s', (result, isUnverified, what) => {
     says({ type: 'identity-source', source: 'api_key', result, isUnverified }, 'identity', what);
   });

@@ -5,7 +5,7 @@ import {
   explain,
   freshContext,
 } from '../../../../src/gateway/operations/explain.ts';
-import { DIALECT_NAMES } from '../../../../src/gateway/operations/explain-answer.ts';
+import { DIALECT_NAMES } from '../../../../src/gateway/operations/request-form.ts';
 import type { Override } from '../../../../src/gateway/stores/overrides/override.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';
@@ -119,7 +119,7 @@ test.each([
     'identity',
     /^api_key identifies the client; the key is not listed/,
   ],
-  [{}, 'identity', /^no api_key was sent, or it was not accepted$/],
+  [{}, 'identity', /^no API key was sent, or it was not accepted$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
   [
     { url: '/a%00' },

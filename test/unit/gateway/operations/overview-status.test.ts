@@ -1,10 +1,11 @@
 /** How the gateways are, in words. */
+
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { plural, rateText, shareText } from '../../../../src/gateway/operations/rate-text.ts';
-import type { Overview } from '../../../../src/gateway/operations/schemas/overview.ts';
+import type { Output } from '../../../../src/gateway/operations/operation-table.ts';
+import { plural, rateText, shareText } from '../../../../src/gateway/operations/texts.ts';
 import { policy, seriesEnding, snapshot } from '../../../support/top.ts';
 
 const AT = '2026-11-22T11:00:00.000Z';
@@ -16,7 +17,7 @@ const steady = (requests: number, denials = 0) => ({
 });
 const POLICIES = [policy('login', steady(20, 1)), policy('search', steady(80, 1))];
 
-const statusWith = (overview: Partial<Overview>, policies = POLICIES) =>
+const statusWith = (overview: Partial<Output<'overview'>>, policies = POLICIES) =>
   snapshot({
     policies,
     overview: { gateways: { asked: 3, answered: 3, workers: 0 }, ...overview },
@@ -34,7 +35,7 @@ test('all is well', () => {
 });
 
 describe('Redis', () => {
-  type State = Overview['store']['states'][number];
+  type State = Output<'overview'>['store']['states'][number];
   const redis = (...states: State[]) => ({ store: { kind: 'redis' as const, states } });
   const local = { state: 'local', gateways: 3, policies: ['login'] } as const;
   const open = { state: 'open', gateways: 3, policies: ['api', 'default'] } as const;
@@ -127,7 +128,7 @@ describe('Redis', () => {
   });
 });
 
-test.each<[Partial<Overview>, 'wrong' | 'warning', string]>([
+test.each<[Partial<Output<'overview'>>, 'wrong' | 'warning', string]>([
   [
     { gateways: { asked: 4, answered: 3, workers: 0 } },
     'warning',
@@ -156,7 +157,7 @@ test.each<[Partial<Overview>, 'wrong' | 'warning', string]>([
   [
     { untrusted_proxy: { gateways: 2, last: AT } },
     'warning',
-    'A proxy outside identity.trusted_proxies asks 2 of 3 gateways: all of its clients share the limits of its address. Add the network that it connects from.',
+    'A proxy outside identity.trusted_proxies sends checks to 2 of 3 gateways: all of its clients share the limits of its address. Add the network that it connects from.',
   ],
 ])('%j is told in words', (overview, level, text) => {
   expect(statusWith(overview)).toEqual([

@@ -325,3 +325,27 @@ test.each<[string, unknown]>([
   expect(overview.store.states).toHaveLength(1);
   expect(overview.policies.every(({ requests }) => requests.every((n) => n === 0))).toBe(true);
 });
+
+describe('an overview is shared by all callers', () => {
+  const timeOf = async ({ operate }: Operated) => (await operate('overview')).time;
+
+  test('until it is a second old, or the clock is set back', async () => {
+    const gateway = setUp();
+    expect([await timeOf(gateway), await timeOf(gateway)]).toEqual([iso(NOON_MS), iso(NOON_MS)]);
+    vi.setSystemTime(NOON_MS + 999);
+    expect(await timeOf(gateway)).toBe(iso(NOON_MS));
+    vi.setSystemTime(NOON_MS + 1_000);
+    expect(await timeOf(gateway)).toBe(iso(NOON_MS + 1_000));
+    vi.setSystemTime(NOON_MS - 3_600_000);
+    expect(await timeOf(gateway)).toBe(iso(NOON_MS - 3_600_000));
+  });
+
+  test('until an operator acts', async () => {
+    const gateway = setUp();
+    await timeOf(gateway);
+    vi.setSystemTime(NOON_MS + 1);
+    await gateway.operate('block', { client: '203.0.113.9', ...TERMS });
+    const times = await Promise.all([timeOf(gateway), timeOf(gateway)]);
+    expect(times).toEqual([iso(NOON_MS + 1), iso(NOON_MS + 1)]);
+  });
+});

@@ -41,7 +41,7 @@ async function explained({ operate }: Operated, client: string, key?: string) {
   const headers = key === undefined ? {} : { 'x-api-key': key };
   const { steps, answer } = await operate('explain', { url: '/', client, headers });
   const identity = steps.filter(({ about }) => about === 'identity').map(({ what }) => what);
-  return [answer.status, ...identity.filter((what) => !/api_key|ip identifies/.test(what))];
+  return [answer.status, ...identity.filter((what) => !/api_key|API key|ip identifies/.test(what))];
 }
 
 async function denial(gateway: Operated, client: string, key?: string) {

@@ -4,8 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../src/gateway/core/counting/store.ts';
-import { Breaker } from '../../../../src/gateway/stores/breaker.ts';
-import { GuardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
+import { Breaker, GuardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

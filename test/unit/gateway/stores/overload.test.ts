@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Overload } from '../../../../src/gateway/stores/overload.ts';
+import { Overload } from '../../../../src/gateway/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -2,16 +2,14 @@
  * Reads the plain lines of `combined` at twice the speed of a layout. Such logs are the largest. Every other line, and
  * every doubt, is left to the layouts, which would give the same entry.
  */
-import type { LogEntry } from '../../log-entry.ts';
-import { addressOf } from './address.ts';
-import { textOf } from './cell.ts';
+import type { LogEntry } from '../log-format.ts';
 import { COMMON_METHODS } from './request.ts';
 import { stampReaders } from './stamps.ts';
 import type { FastParse } from './text-format.ts';
+import { addressOf, textOf } from './values.ts';
 
 const NO_FIELDS: readonly undefined[] = [];
 const STAMP_LENGTH = 26;
-/** Of ` HTTP/1.1`. */
 const PROTOCOL_LENGTH = 9;
 const QUOTE = 34;
 const SLASH = 47;

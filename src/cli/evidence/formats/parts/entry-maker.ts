@@ -2,22 +2,24 @@
  * Makes entries of the variables that a format has. Every format names its fields by these words: the variables of
  * NGINX, and a few more for what NGINX does not log.
  */
-import type { LogEntry } from '../../log-entry.ts';
-import { Misread, type ParseOptions } from '../log-format.ts';
-import { addressBeforePort, addressOf, lastOf } from './address.ts';
-import { type Cell, textOf } from './cell.ts';
-import { durationMs } from './duration.ts';
-import { unescaped } from './escapes.ts';
+import { type LogEntry, Misread, type ParseOptions } from '../log-format.ts';
 import type { Escape } from './layout.ts';
 import { requestOf, targetOf, withoutDefaultPort } from './request.ts';
 import { stampReaders } from './stamps.ts';
+import {
+  addressBeforePort,
+  addressOf,
+  type Cell,
+  durationMs,
+  lastOf,
+  textOf,
+  unescaped,
+} from './values.ts';
 
 /** The first that a line has tells the time. `time_any` is any of the others. */
-export const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
+const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
 
-/** What is read, beside stamps. */
 const PARTS = [
-  /** Seconds, or a text such as `1.5ms`. */
   'request_time',
   'request',
   'request_method',
@@ -46,11 +48,10 @@ export interface MakerOptions extends ParseOptions {
   readonly escapes: Escape;
 }
 
-/** Makes an entry of cells. Their places are those of `variables`; the fields that the caller asked for come after them. */
+/** Makes an entry of cells. Their places are those of `variables`; the wanted fields come after them. */
 export interface EntryMaker {
   readonly variables: readonly Variable[];
   make(cells: readonly Cell[]): LogEntry | Misread | undefined;
-  /** The stamp of a line in milliseconds, or NaN. */
   stampOf(cells: readonly Cell[]): number;
 }
 
@@ -102,7 +103,7 @@ export function createEntryMaker(
 
 const NONE: readonly undefined[] = [];
 
-type Place = (name: Variable) => number;
+type PlaceOf = (name: Variable) => number;
 type Cells = readonly Cell[];
 
 function stampsOf(variables: readonly string[], zone: string) {
@@ -139,15 +140,9 @@ function statusOf(cell: Cell): number | undefined {
   return status === 0 || status === -1 ? undefined : Number.NaN;
 }
 
-/** Reads the request: of one line, or of a method and a target. */
-function requestReader(at: Place, escapes: Escape) {
-  const [line, method, target, path, query] = [
-    at('request'),
-    at('request_method'),
-    at('request_uri'),
-    at('uri'),
-    at('args'),
-  ];
+function requestReader(at: PlaceOf, escapes: Escape) {
+  const [line, method, target] = [at('request'), at('request_method'), at('request_uri')];
+  const [path, query] = [at('uri'), at('args')];
   return (cells: Cells) => {
     const methodCell = cells[method];
     const targetCell = cells[target] ?? withQuery(cells[path], cells[query]);
@@ -168,32 +163,24 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-interface Addresses {
-  readonly address: string | undefined;
-  readonly forwardedFor: string | undefined;
-}
-
 /** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
-function addressReader(at: Place): (cells: Cells) => Addresses {
-  const [peer, withPort, real] = [
-    at('remote_addr'),
-    at('remote_addr_port'),
-    at('realip_remote_addr'),
-  ];
+function addressReader(at: PlaceOf) {
+  const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
+  const real = at('realip_remote_addr');
   const [received, extended] = [at('http_x_forwarded_for'), at('proxy_add_x_forwarded_for')];
-  return (cells) => {
+  return (cells: Cells) => {
     const address =
       addressOf(textOf(cells[peer])) ??
       addressBeforePort(textOf(cells[withPort])) ??
       addressOf(textOf(cells[real]));
-    const list = textOf(cells[extended]) ?? textOf(cells[received]);
+    const extendedList = textOf(cells[extended]);
+    const list = extendedList ?? textOf(cells[received]);
     if (list === undefined) return { address, forwardedFor: undefined };
-    const isReceived = textOf(cells[extended]) === undefined;
-    if (address !== undefined && isReceived) return { address, forwardedFor: list };
+    if (address !== undefined && extendedList === undefined) return { address, forwardedFor: list };
     const { last, before } = lastOf(list);
+    const lastAddress = addressOf(last);
     // The proxy may have found the client further left, and logged that.
-    if (address !== undefined && addressOf(last) !== address)
-      return { address, forwardedFor: list };
-    return { address: addressOf(last), forwardedFor: before };
+    if (address !== undefined && lastAddress !== address) return { address, forwardedFor: list };
+    return { address: lastAddress, forwardedFor: before };
   };
 }

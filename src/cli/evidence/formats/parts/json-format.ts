@@ -1,9 +1,8 @@
 /** A format of JSON lines, from the keys that it has. */
 import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
-import type { Cell } from './cell.ts';
 import { createEntryMaker, type EntryMaker, type Variable } from './entry-maker.ts';
-import { fieldName } from './fields.ts';
 import { isObject, type JsonObject, jsonPath, parseObject } from './json-path.ts';
+import { type Cell, fieldName } from './values.ts';
 
 export interface JsonFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
@@ -12,9 +11,7 @@ export interface JsonFormat
   /** Paths that every line of a request has, beside a stamp and the request: they tell this format from others. */
   readonly marks: readonly string[];
   readonly stampIs: 'start' | 'end';
-  /** Whether a line is another message of the same program. */
   readonly isOther?: (line: JsonObject) => boolean;
-  /** What the program writes in place of a value that it hides. */
   readonly hidden?: string;
 }
 
@@ -33,7 +30,6 @@ export function jsonFormat(format: JsonFormat): LogFormat {
 interface Reader {
   readonly parse: ParseLine;
   readonly maker: EntryMaker;
-  /** Undefined if the line is no JSON object. */
   cellsOf(line: string): Cell[] | undefined;
 }
 
@@ -75,12 +71,10 @@ function reader(
   return { parse, maker, cellsOf };
 }
 
-/** The key that a user knows the variable by. */
 function keyOf(variable: string, keys: JsonFormat['keys']): string {
   return keys[variable as Variable]?.[0] ?? variable;
 }
 
-/** What the stamps of these lines mean, and how precise they are. */
 function measured(
   format: JsonFormat,
   lines: readonly string[],

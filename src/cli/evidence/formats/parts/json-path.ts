@@ -1,5 +1,5 @@
 /** Values of JSON lines, by paths such as `request.headers.X-Api-Key`. */
-import type { Cell } from './cell.ts';
+import type { Cell } from './values.ts';
 
 export type JsonObject = { readonly [key: string]: unknown };
 export type ReadPath = (object: JsonObject) => Cell;

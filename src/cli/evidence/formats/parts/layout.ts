@@ -7,7 +7,6 @@ import { ConfigError } from '../../../../gateway/config/config-error.ts';
 /** How the log writes a quote inside a quoted value: `\"` or `\x22`, `#22`, or as it is. */
 export type Escape = 'backslash' | 'hash' | 'none';
 
-/** Where a variable ends. */
 type End =
   /** Before the next quote that is not escaped. */
   | 'quote'
@@ -25,9 +24,7 @@ type End =
 interface Step {
   readonly name: string;
   readonly end: End;
-  /** The text after the variable. */
   readonly text: string;
-  /** Characters that belong to the variable in any case. */
   readonly atLeast: number;
 }
 
@@ -91,7 +88,6 @@ export class Layout {
 interface Variable {
   readonly name: string;
   readonly text: string;
-  /** The variable after it. */
   readonly next: string | undefined;
 }
 
@@ -150,7 +146,6 @@ function quoteAfter(line: string, from: number): number {
   return at;
 }
 
-/** Whether an odd number of backslashes stands before a place. */
 function isEscaped(line: string, from: number, at: number): boolean {
   let first = at;
   while (first > from && line.charCodeAt(first - 1) === BACKSLASH) first--;

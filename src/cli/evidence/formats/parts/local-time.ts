@@ -6,7 +6,6 @@ import { DAY_MS, TimeZone } from '../../../../gateway/core/counting/time-zone.ts
 const QUARTER_MS = 15 * 60_000;
 
 export class LocalTime {
-  /** Undefined for UTC, which needs none. */
   readonly #zone: TimeZone | undefined;
   /** The moment minus its clock, by the quarter of an hour on the clock: two where the clock is set back. */
   readonly #differences = new Map<number, readonly number[]>();
@@ -53,7 +52,6 @@ export class LocalTime {
     return found;
   }
 
-  /** A moment minus the clock at that moment. */
   #differenceAt(momentMs: number): number {
     return momentMs - (this.#zone?.clockAt(momentMs) ?? momentMs);
   }

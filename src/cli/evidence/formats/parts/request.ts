@@ -15,7 +15,6 @@ const DEFAULT_PORT = /^(.*):(?:80|443)$/;
 export interface RequestTarget {
   readonly method: string;
   readonly target: string;
-  /** Of a target such as `http://host/path`. */
   readonly host: string | undefined;
 }
 

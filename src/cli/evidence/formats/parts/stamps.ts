@@ -1,6 +1,7 @@
 /** Reads the time stamps of logs. */
-import type { Cell } from './cell.ts';
+
 import { LocalTime } from './local-time.ts';
+import type { Cell } from './values.ts';
 
 /** Milliseconds since the epoch, or NaN if the cell is no such stamp. */
 export type ReadStamp = (cell: Cell) => number;
@@ -90,7 +91,6 @@ function epochStamp(value: number): number {
   return value < 1e17 ? value / 1e3 : value / 1e6;
 }
 
-/** `10:20:30` at a place of a text. */
 function clockMs(text: string, at: number): number {
   const hours = digits(text, at, at + 2);
   const minutes = digits(text, at + 3, at + 5);
@@ -126,7 +126,6 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** The number between two places of a text, or NaN. */
 function digits(text: string, from: number, to: number): number {
   if (to <= from) return Number.NaN;
   let value = 0;

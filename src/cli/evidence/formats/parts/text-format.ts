@@ -1,11 +1,16 @@
 /** A format of text lines, from its layouts. */
+import { hint } from '../../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../../gateway/config/config-error.ts';
-import type { LogEntry } from '../../log-entry.ts';
-import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
-import type { Cell } from './cell.ts';
+import {
+  type LogEntry,
+  type LogFormat,
+  Misread,
+  type ParseLine,
+  type ParseOptions,
+} from '../log-format.ts';
 import { createEntryMaker } from './entry-maker.ts';
-import { fieldName, missingField } from './fields.ts';
 import { type Escape, Layout } from './layout.ts';
+import { type Cell, fieldName } from './values.ts';
 
 export interface TextFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
@@ -16,7 +21,7 @@ export interface TextFormat
   readonly lacksZone?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
-  /** Makes a parser that is tried before the layouts, where no field is asked for. */
+  /** Makes a parser that is tried before the layouts, if no field is wanted. */
   readonly fast?: (zone: string) => FastParse;
 }
 
@@ -53,7 +58,6 @@ interface Meaning extends ParseOptions {
 
 interface WantedField {
   readonly variable: string;
-  /** The place in a list. */
   readonly item: number | undefined;
 }
 
@@ -65,7 +69,6 @@ function wantedField(name: string, lists: Readonly<Record<string, string>>): Wan
   return { variable: found[0], item: Number(item) };
 }
 
-/** A parser of one layout. */
 function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]): ParseLine {
   const { names } = layout;
   const maker = createEntryMaker(new Set(names), options);
@@ -101,4 +104,9 @@ function firstOf(parsers: readonly ParseLine[]): ParseLine {
     }
     return furthest;
   };
+}
+
+function missingField(name: string, format: string, known: readonly string[]): string {
+  const meant = hint(fieldName(name), known);
+  return `--map: lines of ${format} have no field "${name}"${meant}; they have: ${known.join(', ')}`;
 }

@@ -1,7 +1,8 @@
 /** Reads a Caddyfile with the files that it imports, and splits its lines into words. */
 import { dirname } from 'node:path';
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
-import { IncludeBudget, type ProxyFiles } from '../proxy-files.ts';
+import { lineText } from '../../file-place.ts';
+import { IncludeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
 
 export interface CaddyConfig {
   /** Every import of a file is replaced by the file. */
@@ -24,20 +25,21 @@ interface Part {
 
 export function readCaddyfile(files: ProxyFiles): CaddyConfig {
   const budget = new IncludeBudget(files);
-  const expanded = ({ name, text, folder }: Part, depth: number): CaddyLine[] =>
+  const expanded = ({ name, text, folder }: Part, open: readonly string[]): CaddyLine[] =>
     text.split('\n').flatMap((line, i) => {
       const [, path] = /^\s*import\s+"?([^\s"]+)"?/.exec(line) ?? [];
-      const place = `${name}:${i + 1}`;
+      const place = { file: name, line: i + 1, column: 1 };
       // A name without a dot or a slash is a snippet of the Caddyfile.
-      if (path === undefined || !/[./*]/.test(path)) return [{ text: line, place }];
-      const imported = budget.read({ path, place, depth, ...(folder && { folder }) });
+      if (path === undefined || !/[./*]/.test(path))
+        return [{ text: line, place: lineText(place) }];
+      const imported = budget.read({ path, place, open, ...(folder && { folder }) });
       return imported.flatMap((file) =>
-        expanded({ ...file, folder: dirname(file.path) }, depth + 1),
+        expanded({ ...file, folder: dirname(file.path) }, [...open, file.path]),
       );
     });
-  const lines = expanded({ ...files.main, folder: undefined }, 0);
+  const lines = expanded({ ...files.main, folder: undefined }, []);
   const text = lines.map((line) => line.text).join('\n');
-  return { text, lines, findings: budget.findings };
+  return { text, lines, findings: includeFindings(budget.problems) };
 }
 
 export interface CaddyWords {

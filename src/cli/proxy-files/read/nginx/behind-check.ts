@@ -1,11 +1,11 @@
 /** The servers of NGINX whose requests are checked: by themselves, or by a server that passes requests on to them. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
 import type { Hosts } from '../path-policies.ts';
 import { innerLevels, isChecked, type Level, levelsIn } from './levels.ts';
-import { locationFor, UNKNOWN } from './locations.ts';
-import { uriOf } from './passed-uri.ts';
+import { locationFor, UNKNOWN, uriOf } from './locations.ts';
 import { hostsOfServer, serversThatAsk } from './sites.ts';
-import type { Directive } from './tree.ts';
 import { serversIn } from './upstreams.ts';
 import { listensOf } from './ways.ts';
 
@@ -26,7 +26,7 @@ export function checkedServers(tree: readonly Directive[]): CheckedServer[] {
   ]);
 }
 
-/** Those to which checked locations pass requests on with their path. */
+/** Checked locations pass requests on to these servers, with their path. */
 function innerServers(outer: Level): CheckedServer[] {
   const [http] = outer.around;
   if (http === undefined) return [];

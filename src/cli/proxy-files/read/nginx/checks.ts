@@ -1,9 +1,10 @@
 /** Finds what a `server` or `http` block does to the check itself, which NGINX treats as another request. */
+
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { found } from '../catalog.ts';
 import { matchesExpression } from '../expression.ts';
 import { asksHeadgate, type Level, nearest } from './levels.ts';
-import type { Directive } from './tree.ts';
 
 /** Values with which the line has no effect on the check. */
 const HARMLESS: Readonly<Record<string, string>> = {
@@ -37,7 +38,7 @@ function inheritedLines({ at, around }: Level): Diagnostic[] {
     const pages = nearest('error_page', around).flatMap(({ args }) => args);
     if (name === 'recursive_error_pages' && !pages.includes('403')) return [];
     const problem = `${name} ${line.args.join(' ')} applies to the check, too, ${effect}`;
-    return [found('check-inherits', line.place, problem)];
+    return [found('check-inherits', line.where, problem)];
   });
 }
 
@@ -49,7 +50,7 @@ function caughtBy({ at, around }: Level): Diagnostic[] {
   const end = endOf(server.block, path, true);
   if (end === undefined || end.name === 'break') return [];
   const problem = `${[end.name, ...end.args].join(' ')} also applies to ${path}, so headgate is not asked`;
-  return [found('check-rewritten', end.place, problem)];
+  return [found('check-rewritten', end.where, problem)];
 }
 
 /** The line that ends the rewriting of the check, or changes its path. `isCertain`: no condition that may not hold is around. */
@@ -64,7 +65,7 @@ function endOf(
     // A client gets such an answer itself, before the check.
     if (name === 'return') return isCertain ? line : undefined;
     if (name === 'rewrite' && takes(args, path, isCertain))
-      return leavesIt(args, path) ? BREAK : line;
+      return leavesIt(args, path) ? { ...line, name: 'break' } : line;
     if (name !== 'if') continue;
     const holds = conditionHolds(args, path);
     if (holds === false) continue;
@@ -73,8 +74,6 @@ function endOf(
   }
   return undefined;
 }
-
-const BREAK: Directive = { name: 'break', args: [], block: [], place: '', isPart: false };
 
 function takes(
   [expression = '', target = '', flag]: readonly string[],

@@ -1,8 +1,21 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
+
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { found } from '../catalog.ts';
-import { inherited, isChecked, type Level, nearest, onlyLeadsOn, PASS } from './levels.ts';
-import type { Directive } from './tree.ts';
+import {
+  inherited,
+  innerLevels,
+  isChecked,
+  isForHeadgate,
+  type Level,
+  levelsIn,
+  nearest,
+  onlyLeadsOn,
+  PASS,
+} from './levels.ts';
+import { locationFor } from './locations.ts';
+import { serversThatAsk } from './sites.ts';
 
 /** `levels`: those of the site. */
 export function nginxDenials(levels: readonly Level[]): Diagnostic[] {
@@ -25,13 +38,13 @@ function takenStatuses({ at }: Level): Diagnostic[] {
   for (const status of ['401', '403']) {
     const [first, ...others] = lines.filter((line) => statusesOf(line).includes(status));
     if (first === undefined || leadsToHeadgate(first) || !others.some(leadsToHeadgate)) continue;
-    places.set(first.place, [...(places.get(first.place) ?? []), status]);
+    places.set(first.where, [...(places.get(first.where) ?? []), status]);
   }
-  return lines.flatMap(({ args, place }) => {
-    const statuses = places.get(place);
+  return lines.flatMap(({ args, where }) => {
+    const statuses = places.get(where);
     if (statuses === undefined) return [];
     const problem = `error_page ${statuses.join(' ')} stands above that of headgate, so denied clients get ${args.at(-1)}`;
-    return [found('denial-becomes-page', place, problem)];
+    return [found('denial-becomes-page', where, problem)];
   });
 }
 
@@ -52,7 +65,7 @@ function replacedRefusals(level: Level): Diagnostic[] {
   const causes = [...ownRefusals(level), ...interceptions(level)];
   if (!INNER.has(at.name) || causes.length === 0) return [];
   const problem = `the part turns the site's own 401 into a 503, and empties its 403: ${listOf(causes)}`;
-  return [found('own-refusal-replaced', at.place, problem)];
+  return [found('own-refusal-replaced', at.where, problem)];
 }
 
 /** Blocks in which requests end. */
@@ -92,16 +105,45 @@ function lostPages(level: Level): Diagnostic[] {
     return [
       found(
         'own-403-page-unused',
-        at.place,
+        at.where,
         `a 403 of the site has no page here: ${listOf(unused)}`,
       ),
     ];
   const causes = outer.length > 0 ? [] : interceptions(level);
   if (causes.length === 0) return [];
   const problem = `a 403 of the application loses its body and its cookies: ${listOf(causes)}`;
-  return [found('own-403-body-lost', at.place, problem)];
+  return [found('own-403-body-lost', at.where, problem)];
 }
 
 function listOf(lines: readonly Directive[]): string {
-  return lines.map(({ name, args, place }) => `${[name, ...args].join(' ')} (${place})`).join(', ');
+  return lines.map((line) => `${directiveText(line)} (${line.where})`).join(', ');
+}
+
+/** NGINX uses error pages once for a request, unless they are recursive. */
+export function nginxErrorPages(tree: readonly Directive[]): Diagnostic[] {
+  const places = new Map<string, Diagnostic>();
+  for (const server of serversThatAsk(tree))
+    for (const level of levelsIn(server.at, server.around).filter(isPassedBy))
+      for (const finding of pagesOf(level, server)) places.set(finding.file, finding);
+  return [...places.values()];
+}
+
+/** Whether requests end in the location, without a check. */
+function isPassedBy({ at, around }: Level): boolean {
+  const isHere = at.name === 'location' && !isForHeadgate(at) && !isChecked({ at, around });
+  return isHere && inherited('recursive_error_pages', [at, ...around]) !== 'on';
+}
+
+function pagesOf({ at, around }: Level, server: Level): Diagnostic[] {
+  return nearest('error_page', [at, ...around]).flatMap((line) => {
+    const target = line.args.at(-1) ?? '';
+    const isForClients = statusesOf(line).some((status) => status.startsWith('4'));
+    const location = target.startsWith('@')
+      ? innerLevels(server).find((each) => each.at.args[0] === target)
+      : target.startsWith('/') && locationFor(target.replace(/\?.*$/, ''), innerLevels(server));
+    if (!isForClients || !location || !isChecked(location)) return [];
+    if (!location.at.block.some(({ name }) => PASS.test(name))) return [];
+    const problem = `error_page ${line.args.join(' ')} leads from location ${at.args.join(' ')} to ${location.at.args.join(' ')}, where a denied client gets the 403 of NGINX`;
+    return [found('denial-on-error-page', line.where, problem)];
+  });
 }

@@ -1,7 +1,8 @@
 /** What an NGINX configuration says about its checks. */
+
+import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { type ProxyFacts, SECRET_HEADER } from '../reader.ts';
 import { asksHeadgate } from './levels.ts';
-import { type Directive, everyDirective } from './tree.ts';
 import { serversIn } from './upstreams.ts';
 
 export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
@@ -35,11 +36,11 @@ export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
       !block.some((each) => is(each, 'proxy_intercept_errors', 'on')) ||
       !pages.some((args) => args.includes('429')),
     refusesAll: !pages.some((args) => args.includes('502')),
-    place: check.place,
+    place: check.where,
     secretPlace: block.find(
       ({ name, args: [header = ''] }) =>
         name === 'proxy_set_header' && header.toLowerCase() === SECRET_HEADER,
-    )?.place,
+    )?.where,
   };
 }
 

@@ -1,5 +1,5 @@
 /** The blocks of an NGINX configuration, each with the blocks around it, from which it inherits. */
-import type { Directive } from './tree.ts';
+import type { Directive } from '../../nginx-syntax/directive.ts';
 
 const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location', 'if', 'limit_except']);
 

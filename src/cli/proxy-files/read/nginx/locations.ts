@@ -1,7 +1,7 @@
 /** Which location of NGINX takes a request. */
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
-import type { Directive } from './tree.ts';
 
 interface Rule {
   /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
@@ -17,11 +17,14 @@ export function ruleOf({ name, args }: Directive): Rule {
 
 /** Stands for a location with an expression that may match. Nothing is known of its lines. */
 export const UNKNOWN: Level = {
-  at: { name: 'location', args: [], block: [], place: '', isPart: false },
+  at: {
+    ...{ name: 'location', args: [], written: [], block: [], where: '', isPart: false },
+    place: { file: '', line: 1, column: 1 },
+  },
   around: [],
 };
 
-/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
+/** NGINX finds the longest prefix, then takes the first expression that matches. Undefined if there is none. */
 export function locationFor(path: string, levels: readonly Level[]): Level | undefined {
   const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
   const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
@@ -39,4 +42,14 @@ export function locationFor(path: string, levels: readonly Level[]): Level | und
     if (matches) return locationFor(path, innerLevels(level)) ?? level;
   }
   return inside ?? longest?.level;
+}
+
+const URL_WITH_URI =
+  /^[a-z]+:\/\/(?:unix:[^:]*:|(?!unix:)[^/$]*(?:\$\{?(?!request_uri|uri)\w+\}?)?[^/$]*)([/$].*)$/;
+
+/** `/api/` of `http://127.0.0.1:3000/api/`. Undefined if the request keeps its path. */
+export function uriOf(url: string, location: Directive): string | undefined {
+  const { kind, text } = ruleOf(location);
+  const uri = URL_WITH_URI.exec(url)?.[1];
+  return text === '' || (uri === text && !kind.startsWith('~')) ? undefined : uri;
 }

@@ -1,9 +1,10 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
+
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
 import { asks, inherited, isChecked, type Level, nearest, onlyLeadsOn } from './levels.ts';
-import { type Directive, everyDirective, lineOf } from './tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
@@ -46,7 +47,7 @@ function lostLines(level: Level): Diagnostic[] {
       : [
           found(
             id,
-            at.place,
+            at.where,
             `${linesAt(lines)} ${lines.length === 1 ? 'does' : 'do'} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`,
           ),
         ];
@@ -71,7 +72,7 @@ function lostOf(name: string, level: Level): readonly Directive[] {
 
 /** `3 lines (nginx.conf:3, nginx.conf:4, nginx.conf:5)` */
 function linesAt(lines: readonly Directive[]): string {
-  const places = [...new Set(lines.map(({ place }) => place))];
+  const places = [...new Set(lines.map(({ where }) => where))];
   const more = places.length > MOST_NAMED ? [`${places.length - MOST_NAMED} more`] : [];
   const named = [...places.slice(0, MOST_NAMED), ...more].join(', ');
   return `${lines.length} line${lines.length === 1 ? '' : 's'} (${named})`;
@@ -79,8 +80,9 @@ function linesAt(lines: readonly Directive[]): string {
 
 /** Lines for 403 are left out: they belong elsewhere. */
 function without403(line: Directive): string {
-  const args = line.name === 'error_page' ? line.args.filter((each) => each !== '403') : line.args;
-  return lineOf({ ...line, args });
+  const { name, written } = line;
+  const kept = name === 'error_page' ? written.filter((each) => each !== '403') : written;
+  return `${[name, ...kept].join(' ')};`;
 }
 
 /** A server that has the part may have such locations. */
@@ -119,7 +121,7 @@ function hiddenPart({ at, around }: Level): Diagnostic[] {
   );
   if (hidden.length === 0) return [];
   const problem = `has own lines ${hidden.join(' and ')}, so those of headgate do not apply here`;
-  return [found('part-not-inherited', at.place, problem)];
+  return [found('part-not-inherited', at.where, problem)];
 }
 
 /** The part was printed for another policy file. */
@@ -130,7 +132,7 @@ function oldPart({ at, around }: Level, forwarded: readonly string[]): Diagnosti
   );
   const lacking = forwarded.filter((name) => !set.includes(name));
   if (lacking.length === 0) return [];
-  return [found('old-part', at.place, `has no proxy_set_header for ${lacking.join(', ')}`)];
+  return [found('old-part', at.where, `has no proxy_set_header for ${lacking.join(', ')}`)];
 }
 
 function missingPart({ at, around }: Level): Diagnostic[] {
@@ -146,8 +148,8 @@ function missingPart({ at, around }: Level): Diagnostic[] {
     (name) => !server.block.some((each) => each.name === 'location' && each.args.at(-1) === name),
   );
   if (missing === undefined) return [];
-  const problem = `needs ${missing}, and the server (${server.place}) has no such location`;
-  return [found('server-part-missing', at.place, problem)];
+  const problem = `needs ${missing}, and the server (${server.where}) has no such location`;
+  return [found('server-part-missing', at.where, problem)];
 }
 
 /** The line of the location decides, otherwise that of the nearest block with one. */
@@ -156,13 +158,13 @@ function replacedCheck({ at, around }: Level): Diagnostic[] {
   const outer = nearest('auth_request', around);
   const [other] = [...own, ...outer].filter((each) => !asks(each) && each.args[0] !== 'off');
   if (other === undefined || own.length === 0 || ![...own, ...outer].some(asks)) return [];
-  const line = `auth_request ${other.args[0]} (${other.place})`;
+  const line = `auth_request ${other.args[0]} (${other.where})`;
   const problem = !own.includes(other)
     ? `${line} is not asked in this ${at.name}`
     : own.some(asks)
       ? `${line} stands beside that of headgate, and NGINX allows one`
       : `${line} takes the place of that of headgate, which is not asked in this ${at.name}`;
-  return [found('other-check-replaced', at.place, problem)];
+  return [found('other-check-replaced', at.where, problem)];
 }
 
 function satisfied({ at, around }: Level): Diagnostic[] {
@@ -170,6 +172,6 @@ function satisfied({ at, around }: Level): Diagnostic[] {
   if (!at.block.some(asks) || inherited('satisfy', levels) !== 'any') return [];
   if (!OTHER_CHECKS.some((name) => (inherited(name, levels) ?? 'off') !== 'off')) return [];
   return [
-    found('satisfied-by-headgate', at.place, 'has satisfy any, and an allow of headgate is enough'),
+    found('satisfied-by-headgate', at.where, 'has satisfy any, and an allow of headgate is enough'),
   ];
 }

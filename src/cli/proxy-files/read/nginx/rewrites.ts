@@ -1,12 +1,12 @@
 /** The lines of NGINX after which a request has another path than its client sent. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { expressionSamples } from '../expression-samples.ts';
 import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { type CheckedServer, checkedServers } from './behind-check.ts';
 import { innerLevels, type Level, levelsIn, nearest, PASS } from './levels.ts';
-import { locationFor, ruleOf, UNKNOWN } from './locations.ts';
-import { uriOf } from './passed-uri.ts';
-import type { Directive } from './tree.ts';
+import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
 import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
@@ -15,7 +15,7 @@ export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
     const places = new Places(checked, serversIn(server.around[0] ?? server.at));
     return movesOf(server).map(({ line, from, change, stays = false, becomesGet = false }) => ({
       what: [line.name, ...line.args].join(' '),
-      place: line.place,
+      place: line.where,
       hosts,
       change,
       sent: from === undefined ? [] : samplesIn(from.at),
@@ -121,7 +121,7 @@ class Places {
   readonly #checked: CheckedServer;
   readonly #locations: readonly Level[];
   readonly #serversOf: ServersOf;
-  /** By path, because every line of a server asks for the same paths. */
+  /** Every line of a server needs the locations of the same paths. */
   readonly #known = new Map<string, Level | undefined>();
 
   constructor(checked: CheckedServer, serversOf: ServersOf) {
@@ -147,7 +147,7 @@ class Places {
     const reached = this.#serversAt(last);
     if (reached.length === 0) return false;
     const own = usual === undefined ? [] : this.#serversAt(usual);
-    // Without an application of its own, the path is one that only the application knows.
+    // If no application gets the path from clients, only the application knows it.
     if (own.length === 0) return usual === undefined || !this.#checked.isChecked(usual);
     return own.some((each) => reached.includes(each));
   }

@@ -1,11 +1,11 @@
 /** The servers of NGINX that ask headgate, and what their locations do with a request. */
 
+import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
 import { innerLevels, isChecked, type Level, levelsIn, PASS } from './levels.ts';
 import { locationFor, ruleOf } from './locations.ts';
-import { type Directive, everyDirective } from './tree.ts';
 import { serversIn } from './upstreams.ts';
 import { listensOf } from './ways.ts';
 
@@ -58,11 +58,11 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
 
 /** Undefined if another location may take the request. */
 function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
-  const { block, args, place } = level.at;
+  const { block, args, where } = level.at;
   const pass = block.find(({ name }) => PASS.test(name));
   if (block.some(leadsElsewhere) || pass === undefined) return undefined;
   const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
-  return { what: `location ${args.join(' ')}`, place, isUnchecked };
+  return { what: `location ${args.join(' ')}`, place: where, isUnchecked };
 }
 
 function leadsElsewhere({ name, args }: Directive): boolean {

@@ -1,7 +1,8 @@
 /** The applications that NGINX passes requests to. */
+
+import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
 import type { Level } from './levels.ts';
-import { type Directive, everyDirective } from './tree.ts';
 
 /** The servers that a `proxy_pass` or another pass leads to, for each value of its variables. */
 export type ServersOf = (target: string, level: Level) => readonly (readonly string[])[];

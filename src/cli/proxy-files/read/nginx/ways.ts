@@ -1,5 +1,6 @@
 /** The ways of NGINX to applications: servers, locations and `stream`. */
 
+import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
 import type { Route } from '../routes.ts';
 import {
@@ -12,7 +13,6 @@ import {
   PASS,
 } from './levels.ts';
 import { locationFor } from './locations.ts';
-import { type Directive, everyDirective } from './tree.ts';
 import { type ServersOf, serversIn } from './upstreams.ts';
 
 /** Folders of files: no request for an interface of the application begins so. */
@@ -51,7 +51,7 @@ function waysOfHttp(http: Directive, serversOf: ServersOf): Route[] {
   );
 }
 
-/** As written; a port alone has a colon before it. */
+/** A port alone gets a colon before it. */
 export function listensOf(server: Directive): string[] {
   const written = server.block.flatMap(({ name, args }) =>
     name === 'listen' ? (args[0] ?? []) : [],
@@ -70,7 +70,7 @@ function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
 function waysOf(level: Level, server: Level, serversOf: ServersOf): Route[] {
   const location = [level.at, ...level.around].find(({ name }) => name === 'location');
   if (location === undefined || !isOpen(level, location) || isAsked(location, server.at)) return [];
-  const { place } = level.at;
+  const place = level.at.where;
   const what = `location ${location.args.join(' ')}`;
   const leading = (target: Level): readonly (readonly string[])[] =>
     passesOf(target.at).flatMap((pass) => serversOf(pass, target));
@@ -160,7 +160,7 @@ function waysOfStream(stream: Directive, serversOf: ServersOf): Route[] {
       passesOf(at).flatMap((pass) =>
         serversOf(pass, { at, around: [stream] }).map((servers) => ({
           what: `the stream server on ${listensOf(at).join(', ')}`,
-          place: at.place,
+          place: at.where,
           servers,
           isChecked: false,
         })),

@@ -12,7 +12,8 @@ import { traefikWays } from './ways.ts';
 export const readTraefik: ReadProxyFile = ({ file, path, text }) => {
   const start = /^entryPoints:/m.test(text) ? traefikStart(yamlOf(text)) : undefined;
   if (start === undefined) return readRouters(file, text);
-  const [routers] = filesOnDisk(path, text).included(start.routers);
+  const files = filesOnDisk(path, text);
+  const [routers] = files.paths(start.routers).map(files.read);
   const { name, text: inner } = routers ?? { name: start.routers, text: '' };
   const read = readRouters(name, inner, start);
   if (read !== undefined) return { ...read, file: name, text: inner };

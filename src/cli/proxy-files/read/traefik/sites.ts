@@ -1,4 +1,6 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
+
+import { readRule } from '../../traefik-rule.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
 import { at, isMap, lineOfKey, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
 
@@ -120,20 +122,25 @@ export function plainName(name: unknown): string {
   return String(name).replace(/@file$/, '');
 }
 
-const MATCHER = /^\s*(Host|Path|PathPrefix)\(`([^`{}]*)`\)\s*$/;
+const READABLE: readonly string[] = ['Host', 'Path', 'PathPrefix'];
 
-/** Reads `Host(...) && PathPrefix(...)`, and `Path(...) || Path(...)`. */
+/** Undefined if the rule has more than one host, or other conditions. */
 function ruleOf(text: string): Rule | undefined {
-  const operator = text.includes('||') ? '||' : '&&';
-  const parts = text.split(operator).map((each) => MATCHER.exec(each));
-  const read = parts.flatMap((part) =>
-    part === null ? [] : [{ kind: part[1], value: part[2] ?? '' }],
-  );
-  const hosts = read.filter(({ kind }) => kind === 'Host').map(({ value }) => value.toLowerCase());
-  const paths = read
-    .filter(({ kind }) => kind !== 'Host')
-    .map(({ kind, value }) => (kind === 'PathPrefix' ? `${value}*` : value));
-  if (read.length < parts.length || hosts.length > 1) return undefined;
-  const isReadable = operator === '||' ? hosts.length === 0 : paths.length <= 1;
-  return isReadable ? { host: hosts[0], paths } : undefined;
+  const alternatives = readRule(text) ?? [];
+  const isReadable = alternatives.flat().every(({ name, args: [arg = ''], isNegated }) => {
+    return READABLE.includes(name) && !isNegated && !/[{}]/.test(arg);
+  });
+  const rules = alternatives.map((conditions) => ({
+    hosts: conditions.flatMap(({ name, args }) => (name === 'Host' ? args : [])),
+    paths: conditions.flatMap(({ name, args: [path = ''] }) => {
+      if (name === 'Host') return [];
+      return name === 'PathPrefix' ? `${path}*` : path;
+    }),
+  }));
+  const hosts = new Set(rules.map(({ hosts: [host] }) => host?.toLowerCase()));
+  const isSimple = rules.every((rule) => rule.hosts.length <= 1 && rule.paths.length <= 1);
+  if (!isReadable || !isSimple || hosts.size !== 1) return undefined;
+  const [host] = hosts;
+  const isForAnyPath = rules.some(({ paths }) => paths.length === 0);
+  return { host, paths: isForAnyPath ? [] : rules.flatMap(({ paths }) => paths) };
 }

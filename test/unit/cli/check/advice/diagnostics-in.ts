@@ -1,9 +1,8 @@
 /** The diagnostics of a policy file, in a form that tests compare. */
-import { adviceOn } from '../../../../../src/cli/check/advice/advice.ts';
+import { adviceOn } from '../../../../../src/cli/check/advice/examine-policies.ts';
+import { FileError } from '../../../../../src/gateway/config/config-error.ts';
 import type { Diagnostic } from '../../../../../src/gateway/config/diagnostic.ts';
-import { FileError } from '../../../../../src/gateway/config/file-error.ts';
 import { compilePolicies } from '../../../../../src/gateway/config/policy-file/compile.ts';
-import { notesOn } from '../../../../../src/gateway/config/policy-file/notes.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
 import { policyFileContext } from '../../../../support/policies.ts';
 
@@ -18,10 +17,10 @@ export function diagnosticsIn(
   const context = policyFileContext();
   const { cloudflare } = context;
   try {
-    const { file, place, isWritten } = validatePolicyFile(text, name, context);
+    const { file, notes, place, isWritten } = validatePolicyFile(text, name, context);
     const policySet = compilePolicies(file, { cloudflare: cloudflare.ranges });
     const advice = adviceOn(file, { policySet, cloudflare, nowMs, isWritten });
-    return place([...notesOn(file), ...advice]);
+    return place([...notes, ...advice]);
   } catch (error) {
     if (error instanceof FileError) return [...error.diagnostics];
     throw error;

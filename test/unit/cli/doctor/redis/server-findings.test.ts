@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { levelOf } from '../../../../../src/cli/doctor/redis/diagnostics.ts';
 import { serverFindings, unusable } from '../../../../../src/cli/doctor/redis/server-findings.ts';
-import { ServerInfo } from '../../../../../src/gateway/stores/redis/server-info.ts';
+import { ServerInfo } from '../../../../../src/gateway/stores/redis/server-state.ts';
 
 const GOOD: Readonly<Record<string, string>> = {
   redis_version: '8.12.0',

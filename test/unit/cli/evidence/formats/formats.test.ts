@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FORMATS, formatNamed } from '../../../../../src/cli/evidence/formats/index.ts';
-import { type LogFormat, Misread } from '../../../../../src/cli/evidence/formats/log-format.ts';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
-import { chooseFormat } from '../../../../../src/cli/evidence/reading/choose-format.ts';
-import { firstLines } from '../../../../../src/cli/evidence/reading/detect.ts';
+import {
+  type LogEntry,
+  type LogFormat,
+  Misread,
+} from '../../../../../src/cli/evidence/formats/log-format.ts';
+import { chooseFormat, firstLines } from '../../../../../src/cli/evidence/reading/choose-format.ts';
 
 const OPTIONS = { zone: 'UTC', timeIs: undefined, fields: [] } as const;
 const unwrapped = (line: string) => firstLines(Buffer.from(line, 'latin1'))[0] ?? '';
@@ -180,7 +182,7 @@ describe('combined', () => {
     const { format, detected: words } = detected(line('"GET / HTTP/1.1"'));
     expect(format.name).toBe('nginx-combined');
     expect(words).toBe(
-      'NGINX, combined (nginx-combined): understands the only line of log; Apache httpd, combined has the same lines, and none tells which it is. The time of a line is taken for the end of its request; if that is wrong, add --format apache-combined or --time-is start',
+      "NGINX, combined (nginx-combined): understands the only line of log; Apache's combined format looks the same. The time of a line is taken for the end of its request; if that is wrong, add --format apache-combined or --time-is start",
     );
   });
   test('may have the host before the address', () => {
@@ -201,7 +203,9 @@ describe('combined', () => {
     const lines = [line('"GET / HTTP/1.1"'), line('"GET / HTTP/1.1"', '304 - "-" "a"')];
     const { format, detected: words } = chooseFormat('auto', [{ name: 'log', lines }]);
     expect(format.name).toBe('apache-combined');
-    expect(words).toContain('one of these is as only Apache httpd, combined writes them');
+    expect(words).toContain(
+      "NGINX's combined format looks the same, but only Apache writes one of these lines",
+    );
   });
 });
 

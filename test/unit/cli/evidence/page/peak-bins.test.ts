@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { summaryOf } from '../../../../../src/cli/evidence/page/peak-bins.ts';
 
-type Peaks = readonly (readonly [number, number])[];
+type Peaks = [number, number][];
 const summary = (limit: number, peaks: Peaks) =>
   summaryOf({ label: 'login/1', allows: '', limit, peaks });
 const filled = (limit: number, peaks: Peaks) =>

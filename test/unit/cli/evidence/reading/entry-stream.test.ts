@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Misread } from '../../../../../src/cli/evidence/formats/log-format.ts';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
+import { type LogEntry, Misread } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { EntryStream } from '../../../../../src/cli/evidence/reading/entry-stream.ts';
 
 /** A line is the start of its entry, in seconds, and a name. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import {
   EntryStream,
   type LineCounts,

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests } from '../../../../../src/cli/evidence/log-request.ts';
 import { Decider, NO_DECIDER_EVENTS } from '../../../../../src/cli/evidence/replay/decider.ts';
 import { Replay, type ReplayOptions } from '../../../../../src/cli/evidence/replay/replay.ts';
@@ -9,7 +9,7 @@ import { Calendar } from '../../../../../src/gateway/core/counting/calendar.ts';
 import type { Decision } from '../../../../../src/gateway/core/counting/decision.ts';
 import { NO_OVERRIDES } from '../../../../../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../../../../../src/gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-books.ts';
+import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-sources.ts';
 import { LOG_START_MS, logEntry, randomEntries } from '../../../../support/log-entries.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 import { checkRequest } from '../../../../support/requests.ts';
@@ -61,6 +61,7 @@ test('decides as a gateway does, over several midnights', () => {
   });
   const decider = new Decider({
     policies: OPTIONS.policies,
+    salts: new SaltBooks(),
     isEvaluated: () => true,
     modes: new Map(),
     ...NO_DECIDER_EVENTS,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isIdentifier } from '../../../../../src/cli/evidence/suggest/path-identifiers.ts';
 import { findPathRoutes } from '../../../../../src/cli/evidence/suggest/path-routes.ts';
-import { PathTree } from '../../../../../src/cli/evidence/suggest/path-tree.ts';
+import { isIdentifier, PathTree } from '../../../../../src/cli/evidence/suggest/path-tree.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 
 const REQUEST = {

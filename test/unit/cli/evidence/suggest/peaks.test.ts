@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { denialsOf, measure } from '../../../../../src/cli/evidence/suggest/measure.ts';
-import { eachDayPeak } from '../../../../../src/cli/evidence/suggest/peaks.ts';
-import { peaksOf } from '../../../../../src/cli/evidence/suggest/route-peaks.ts';
+import { eachDayPeak, peaksOf } from '../../../../../src/cli/evidence/suggest/peaks.ts';
 import { STRATA } from '../../../../../src/cli/evidence/suggest/strata.ts';
 import { trafficIn } from '../../../../../src/cli/evidence/suggest/traffic.ts';
 import { Random } from '../../../../support/random.ts';

@@ -1,23 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import {
-  bestFloor,
-  daysNeeded,
-  valuesAbove,
-} from '../../../../../src/cli/evidence/suggest/floor.ts';
-import { widestGap } from '../../../../../src/cli/evidence/suggest/gap.ts';
-import { Histogram } from '../../../../../src/cli/evidence/suggest/histogram.ts';
+import { countValue, type Histogram } from '../../../../../src/cli/evidence/maps.ts';
 import {
   addCluster,
+  bestFloor,
+  daysNeeded,
   noClusters,
   shareOfClusters,
   shareOfTrials,
-} from '../../../../../src/cli/evidence/suggest/intervals.ts';
-import { roundDown, roundUp } from '../../../../../src/cli/evidence/suggest/round-number.ts';
+  valuesAbove,
+  widestGap,
+} from '../../../../../src/cli/evidence/suggest/statistics.ts';
+import { roundDown, roundUp } from '../../../../../src/cli/evidence/suggest/windows.ts';
 import { Random } from '../../../../support/random.ts';
 
 function histogramOf(values: Iterable<number>): Histogram {
-  const histogram = new Histogram();
-  for (const value of values) histogram.add(value);
+  const histogram: Histogram = new Map();
+  for (const value of values) countValue(histogram, value);
   return histogram;
 }
 

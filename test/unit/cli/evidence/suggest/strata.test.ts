@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
-import { byStratum, peaksOf } from '../../../../../src/cli/evidence/suggest/route-peaks.ts';
+import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
+import { byStratum, peaksOf } from '../../../../../src/cli/evidence/suggest/peaks.ts';
+import { UserAgents } from '../../../../../src/cli/evidence/suggest/request-signs.ts';
 import type { Stratum } from '../../../../../src/cli/evidence/suggest/strata.ts';
 import { trafficIn } from '../../../../../src/cli/evidence/suggest/traffic.ts';
-import { UserAgents } from '../../../../../src/cli/evidence/suggest/user-agents.ts';
 import { Random } from '../../../../support/random.ts';
 import { entryOf, LOG_START_MS, NO_POLICIES, trafficLogOf } from '../../../../support/traffic.ts';
 

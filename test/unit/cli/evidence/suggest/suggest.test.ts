@@ -1,8 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { suggestionsJson } from '../../../../../src/cli/evidence/suggest/json.ts';
-import { writePolicyFile } from '../../../../../src/cli/evidence/suggest/policy-file.ts';
-import { draftPolicyFile } from '../../../../../src/cli/evidence/suggest/policy-file-draft.ts';
+import {
+  draftPolicyFile,
+  writePolicyFile,
+} from '../../../../../src/cli/evidence/suggest/policy-file.ts';
 import type {
   RouteSuggestion,
   Suggestions,

@@ -226,3 +226,27 @@ test('reads templates of Go, and names files that it does not read', () => {
   expect(otherTraefikFile('entryPoints:\n  web: {}')).toMatch(/^is the file with which/);
   expect(otherTraefikFile('http: {}')).toBeUndefined();
 });
+
+describe('a rule', () => {
+  const choose = (rule: string, path: string) => {
+    const router = `other: { entryPoints: [web], rule: ${JSON.stringify(rule)}, service: application }`;
+    const { sites = [] } = read(file({ routers: router }));
+    return sites.find(({ hosts }) => hosts?.includes('b.example'))?.choose(path)?.what;
+  };
+
+  test.each([
+    ['Host(`B.example`)', 'the router other'],
+    ['Host(`b.example`) && Path(`/y`)', 'the router application'],
+    ['Host(`b.example`) && (Path(`/x`) || PathPrefix(`/y`))', 'the router other'],
+    [
+      'Host(`b.example`) && Path(`/x`) || Host("b.example") && PathPrefix("/y")',
+      'the router other',
+    ],
+    ['Host(`b.example`) || Host(`b.example`) && Path(`/y`)', 'the router other'],
+    ['Host(`b.example`) && Method(`GET`)', undefined],
+    ['Host(`b.example`) && !Path(`/x`)', undefined],
+    ['Host(`b.example`) || Host(`c.example`)', undefined],
+  ])('%s', (rule, what) => {
+    expect(choose(rule, '/y/1')).toBe(what);
+  });
+});

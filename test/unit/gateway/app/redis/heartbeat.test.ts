@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Heartbeat } from '../../../../../src/gateway/app/redis/heartbeat.ts';
+import { Heartbeat, watchReplicas } from '../../../../../src/gateway/app/redis/heartbeat.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -53,4 +53,31 @@ test('a new connection makes the number of gateways uncertain', () => {
   expect(replicas.lostTouch).toHaveBeenCalledOnce();
   expect(heartbeat.place).toEqual({ count: 3, rank: 1 });
   heartbeat.close();
+});
+
+function beats(counts: readonly number[], settings: object = {}) {
+  const onMore = vi.fn();
+  const counted = watchReplicas({ replicas: 1, workers: 1, onMore, ...settings });
+  for (const count of counts) counted(count);
+  return onMore.mock.calls;
+}
+const steadily = (count: number, times = 100) => new Array<number>(times).fill(count);
+
+test('several gateways are reported once, when they have counted together for half a minute', () => {
+  expect(beats(steadily(3, 14))).toEqual([]);
+  expect(beats(steadily(3))).toEqual([[3]]);
+});
+
+test('a gateway that replaces another is not reported', () => {
+  expect(beats([...steadily(1), ...steadily(2, 10), ...steadily(1)])).toEqual([]);
+});
+
+test('workers of one gateway are one, and the first reports for all', () => {
+  expect(beats(steadily(4), { workers: 4, worker: 0 })).toEqual([]);
+  expect(beats(steadily(8), { workers: 4, worker: 0 })).toEqual([[2]]);
+  expect(beats(steadily(8), { workers: 4, worker: 3 })).toEqual([]);
+});
+
+test('nothing is reported if the number is set', () => {
+  expect(beats(steadily(5), { replicas: 3 })).toEqual([]);
 });

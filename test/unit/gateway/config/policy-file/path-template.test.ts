@@ -1,8 +1,10 @@
 /** Paths, hosts and methods of policies: patterns are refused with a remedy that works, and literal characters match. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkHostTemplate } from '../../../../../src/gateway/config/policy-file/host-template.ts';
-import { checkMethodName } from '../../../../../src/gateway/config/policy-file/method-name.ts';
+import {
+  checkHostTemplate,
+  checkMethodName,
+} from '../../../../../src/gateway/config/policy-file/match.ts';
 import { checkPathTemplate } from '../../../../../src/gateway/config/policy-file/path-template.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 

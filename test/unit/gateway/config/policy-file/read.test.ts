@@ -5,8 +5,9 @@ import { afterAll, expect, test } from 'vitest';
 import {
   ageOf,
   parseCloudflareRanges,
-} from '../../../../../src/gateway/config/policy-file/cloudflare-ranges.ts';
-import { readUpTo, validateFiles } from '../../../../../src/gateway/config/policy-file/read.ts';
+  readUpTo,
+  validateFiles,
+} from '../../../../../src/gateway/config/policy-file/read.ts';
 import { SHIPPED_RANGES } from '../../../../../src/gateway/config/shipped-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-read-'));

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
-import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/json-schema.ts';
+import { lineOf as loggedLineOf } from '../../../../../src/gateway/config/diagnostic.ts';
+import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
 import { RULES } from '../../../../../src/gateway/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../../support/policies.ts';
@@ -51,7 +52,8 @@ test('loading reports mistakes without their rule, and marks warnings', () => {
   ]);
   const counter = '{ rate: 5/1min, algorithm: sliding-window-counter }';
   const text = `version: 1\ndefault: { limits: [${counter}] }\n`;
-  expect(validatePolicyFile(text, 'policies.yaml', policyFileContext()).notes).toEqual([
+  const { notes, place } = validatePolicyFile(text, 'policies.yaml', policyFileContext());
+  expect(place(notes).map(loggedLineOf)).toEqual([
     expect.stringMatching(
       /^policies\.yaml:2:21: default\.limits\[0\]: warning: sliding-window-counter is too inexact/,
     ),

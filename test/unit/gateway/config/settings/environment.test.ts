@@ -61,7 +61,7 @@ test('reports a misspelled setting, and ignores the variables that Kubernetes se
 });
 
 test('suggests each setting of headgate for its misspelling', () => {
-  const own = Object.values(SETTINGS).filter(({ name }) => name.startsWith('HEADGATE_'));
+  const own = SETTINGS.filter(({ name }) => name.startsWith('HEADGATE_'));
   for (const { name } of own) {
     expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
       `is not a setting, did you mean "${name}"?`,
@@ -81,7 +81,7 @@ test('reads each setting', () => {
     },
   );
   readEnvironment(variables);
-  const names = Object.values(SETTINGS).flatMap(({ name, otherName = [] }) => [name, otherName]);
+  const names = SETTINGS.flatMap(({ name, otherName = [] }) => [name, otherName]);
   expect([...read].sort()).toEqual(names.flat().sort());
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { holdsAddress } from '../../../../../src/gateway/core/identity/address-in-text.ts';
+import { holdsAddress } from '../../../../../src/gateway/core/identity/address.ts';
 
 describe('a text holds an address', () => {
   test.each([

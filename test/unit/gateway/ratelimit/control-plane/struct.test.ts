@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MalformedMessage, ProtobufReader } from '../../../../../src/gateway/protobuf/reader.ts';
 import { readRateLimitConfig } from '../../../../../src/gateway/ratelimit/control-plane/rate-limit-config.ts';
-import { ruleFileOf } from '../../../../../src/gateway/ratelimit/control-plane/rule-file.ts';
 import {
   readStruct,
   type Struct,
@@ -103,7 +102,7 @@ test('a configuration keeps it beside the limit', () => {
   const metadata = { service_with_quota: { name: 'service_1' } };
   const descriptor = field(3, text(1, 'service'), field(8, bytesOf(metadata)));
   const config = readRateLimitConfig(Buffer.concat([text(2, 'rl'), descriptor]));
-  expect(ruleFileOf(config).value).toEqual({
+  expect(config.value).toEqual({
     domain: 'rl',
     descriptors: [{ key: 'service', metadata }],
   });

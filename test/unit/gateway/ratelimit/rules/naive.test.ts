@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { compileRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
 import { explainMatch } from '../../../../../src/gateway/ratelimit/rules/describe.ts';
 import type { Entry } from '../../../../../src/gateway/ratelimit/rules/rule.ts';
-import { fits } from '../../../../../src/gateway/ratelimit/rules/wildcard.ts';
+import { fits } from '../../../../../src/gateway/ratelimit/rules/tree.ts';
 
 interface Descriptor {
   readonly key: string;

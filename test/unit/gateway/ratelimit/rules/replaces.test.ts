@@ -1,6 +1,6 @@
 /** `replaces`, as envoyproxy/ratelimit applies it (src/service/ratelimit.go at commit f2fb157). */
 import { expect, test } from 'vitest';
-import { withoutReplaced } from '../../../../../src/gateway/ratelimit/rules/replaces.ts';
+import { withoutReplaced } from '../../../../../src/gateway/ratelimit/rules/compiled-rules.ts';
 import { rulesFrom } from '../../../../support/rate-limit-rules.ts';
 
 const RULES = rulesFrom(`

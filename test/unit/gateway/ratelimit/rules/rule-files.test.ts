@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { compileRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
-import { isRuleFile } from '../../../../../src/gateway/ratelimit/rules/is-rule-file.ts';
+import { isRuleFile } from '../../../../../src/gateway/ratelimit/rules/rule-file.ts';
 import {
   listRuleFiles,
   readRuleFiles,

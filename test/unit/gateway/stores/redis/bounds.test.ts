@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Allowance } from '../../../../../src/gateway/stores/redis/allowance.ts';
-import { atMostEvery } from '../../../../../src/gateway/stores/redis/at-most-every.ts';
-import { listenTo } from '../../../../../src/gateway/stores/redis/channels.ts';
+import {
+  Allowance,
+  atMostEvery,
+  keysIn,
+  listenTo,
+} from '../../../../../src/gateway/stores/redis/channels.ts';
 import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
-import { withDeadline } from '../../../../../src/gateway/stores/redis/deadline.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/in-flight.ts';
-import { untilReady } from '../../../../../src/gateway/stores/redis/ready.ts';
-import { keysIn } from '../../../../../src/gateway/stores/redis/resets.ts';
+import { untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
+import { withDeadline } from '../../../../../src/gateway/stores/redis/failures.ts';
+import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

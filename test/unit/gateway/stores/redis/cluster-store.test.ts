@@ -2,7 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StoreErrorReason } from '../../../../../src/gateway/core/counting/store.ts';
 import { ClusterStore } from '../../../../../src/gateway/stores/redis/cluster-store.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/in-flight.ts';
+import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
-import { isNoScript, storeErrorFrom } from '../../../../../src/gateway/stores/redis/errors.ts';
+import { isNoScript, storeErrorFrom } from '../../../../../src/gateway/stores/redis/failures.ts';
 
 function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { PeerGateways } from '../../../../../src/gateway/stores/redis/peer-gateways.ts';
+import { PeerGateways } from '../../../../../src/gateway/stores/redis/peers.ts';
 import { scriptedClient } from '../../../../support/scripted-redis-client.ts';
 
 const QUERIES = 'hg:v1:questions';
@@ -31,14 +31,14 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 
 test('a gateway that is alone answers itself at once', async () => {
   const { gateways } = setUp();
-  const asked = gateways.ask('q');
+  const asked = gateways.queryAll('q');
   await settle();
   expect(await asked).toEqual({ answers: ['own answer to q'], asked: 1 });
 });
 
 test('collects the answers of all gateways that received the query, and ends with the last one', async () => {
   const { gateways, published, replyChannel, reply } = setUp({ count: 2, receivers: 3 });
-  const asked = gateways.ask('q');
+  const asked = gateways.queryAll('q');
   await settle();
   const [{ channel, message } = { channel: '', message: {} }] = published();
   expect(channel).toBe(QUERIES);
@@ -55,7 +55,7 @@ test.each([
   ['that cannot be reached', { count: 3, receivers: new Error('Connection is closed.') }],
 ])('waits half a second for gateways %s', async (_, options) => {
   const { gateways } = setUp(options);
-  const asked = gateways.ask('q');
+  const asked = gateways.queryAll('q');
   let isDone = false;
   void asked.then(() => {
     isDone = true;
@@ -68,11 +68,11 @@ test.each([
 
 test('accepts a bounded number of answers and characters', async () => {
   const many = setUp({ receivers: 5_000 });
-  const first = many.gateways.ask('q');
+  const first = many.gateways.queryAll('q');
   await settle();
   for (let i = 0; i < 1_200; i++) await many.reply(many.published()[0]?.message.id, i);
   const large = setUp({ receivers: 5_000 });
-  const second = large.gateways.ask('q');
+  const second = large.gateways.queryAll('q');
   await settle();
   const answer = 'x'.repeat(1_000_000);
   for (let i = 0; i < 12; i++) await large.reply(large.published()[0]?.message.id, answer);

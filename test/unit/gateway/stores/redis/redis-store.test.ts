@@ -4,8 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../../src/gateway/core/counting/store.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/in-flight.ts';
-import { RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { InFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import {
   PEEK_SCRIPT,
   TAKE_SCRIPT,

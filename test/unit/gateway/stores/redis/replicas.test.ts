@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
 import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
-import { HEARTBEAT_MS, Replicas } from '../../../../../src/gateway/stores/redis/replicas.ts';
+import { HEARTBEAT_MS, Replicas } from '../../../../../src/gateway/stores/redis/peers.ts';
 
 /** The hash of heartbeats, without a server. */
 function setUp(assumed: number) {

@@ -73,11 +73,11 @@ test('a program that only looks at salts stores none', async () => {
 
 test('other gateways are asked on a channel, if the account may publish', async () => {
   const { vault, publish } = setUp();
-  await vault.askOthers();
+  await vault.requestLost();
   expect(publish.mock.calls).toEqual([['hg:v1:salts', '']]);
   const refusal = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
   publish.mockRejectedValueOnce(refusal('NOPERM this user has no permissions'));
-  await vault.askOthers();
+  await vault.requestLost();
   publish.mockRejectedValueOnce(refusal('LOADING Redis is loading'));
-  await expect(vault.askOthers()).rejects.toThrow('LOADING');
+  await expect(vault.requestLost()).rejects.toThrow('LOADING');
 });

@@ -1,7 +1,7 @@
 /** How gateways agree on salts and on the kept secret, and what they do when the vault has lost them. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../../../src/gateway/core/identity/salts.ts';
-import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-books.ts';
+import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-sources.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import { TestSaltVault } from '../../../../support/salt-vault.ts';
 

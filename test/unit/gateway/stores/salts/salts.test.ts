@@ -4,8 +4,7 @@ import {
   LONG_PERIOD_MS,
   type PeriodSalts,
 } from '../../../../../src/gateway/core/identity/salts.ts';
-import { DerivedSalts } from '../../../../../src/gateway/stores/salts/derived-salts.ts';
-import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-books.ts';
+import { DerivedSalts, SaltBooks } from '../../../../../src/gateway/stores/salts/salt-sources.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import { TestSaltVault } from '../../../../support/salt-vault.ts';
 

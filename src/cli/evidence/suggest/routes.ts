@@ -1,0 +1,61 @@
+/** Routes: the parts of the traffic that get separate limits. Here they are the policies of a file, matched as a gateway matches. */
+import type { CheckRequest } from '../../../gateway/core/check-request.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import type { Policy } from '../../../gateway/core/policy.ts';
+
+export interface Route {
+  /** The name of its policy; `default` for the rest. */
+  readonly name: string;
+  /** For people: `POST /api/login`, or the name of the policy. */
+  readonly title: string;
+  /** Undefined for the default, and for policies of a file. */
+  readonly match: { readonly methods: readonly string[]; readonly path: string } | undefined;
+  readonly cost: number;
+}
+
+export interface Routes {
+  readonly routes: readonly Route[];
+  /** The indexes of the routes that requests of a group count for. */
+  readonly ofGroup: readonly (readonly number[])[];
+}
+
+/** Finds the routes of requests. Those of one group count for the same routes. */
+export interface RouteFinder {
+  /** The number of the request's group; undefined for a request that a gateway would refuse. */
+  groupOf(request: CheckRequest): number | undefined;
+  routes(): Routes;
+}
+
+export function findPolicyRoutes(set: PolicySet): RouteFinder {
+  const numbers = new Map(set.policies.map((policy, i) => [policy, i]));
+  const single = new Map<Policy, number>();
+  const several = new Map<string, number>();
+  const ofGroup: number[][] = [];
+  const add = (policies: readonly Policy[]) =>
+    ofGroup.push(policies.map((policy) => numbers.get(policy) ?? 0)) - 1;
+  return {
+    groupOf(request) {
+      const policies = set.policiesFor(request);
+      const [first] = policies;
+      if (first === undefined) return undefined;
+      if (policies.length === 1) {
+        const known = single.get(first) ?? add(policies);
+        single.set(first, known);
+        return known;
+      }
+      const names = policies.map(({ name }) => name).join(' ');
+      const known = several.get(names) ?? add(policies);
+      several.set(names, known);
+      return known;
+    },
+    routes: () => ({
+      ofGroup,
+      routes: set.policies.map(({ name, limits }) => ({
+        name,
+        title: name,
+        match: undefined,
+        cost: limits[0]?.cost ?? 1,
+      })),
+    }),
+  };
+}

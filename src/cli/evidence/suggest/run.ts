@@ -1,0 +1,172 @@
+/** Suggestions from logs: reads them, computes the limits, and says what a reader of the figures must know. */
+import { validateFiles } from '../../../gateway/config/policy-file/read.ts';
+import { readText } from '../../../gateway/config/text-file.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { interruptible } from '../../output/interrupt.ts';
+import { terminalLine } from '../../output/output.ts';
+import { count, counted } from '../figures.ts';
+import { type LogFlags, openLogs, parsingOf } from '../log-options.ts';
+import { createLogRequests, type MappedField } from '../log-request.ts';
+import { largePolicySetOf, readPolicyFile } from '../policies.ts';
+import { startProgress } from '../progress.ts';
+import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
+import { LogError } from '../reading/log-error.ts';
+import type { OpenLog } from '../reading/open-log.ts';
+import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';
+import { adviceOn } from './advice.ts';
+import { suggestionsJson } from './json.ts';
+import { findPathRoutes } from './path-routes.ts';
+import { draftPolicyFile, writePolicyFile } from './policy-file.ts';
+import { findPolicyRoutes } from './routes.ts';
+import { type Suggestions, suggest } from './suggest.ts';
+import { suggestText } from './suggest-text.ts';
+import { TrafficLog } from './traffic-log.ts';
+import type { WindowLimit } from './windows.ts';
+
+export interface SuggestFlags extends LogFlags {
+  readonly policies?: string;
+  /** In milliseconds; whole days. */
+  readonly holdout?: number;
+  readonly capacity?: WindowLimit;
+}
+
+type PolicySettings = Parameters<typeof validateFiles>[0];
+
+/** Throws a LogError or a ConfigError. Undefined if --holdout leaves no day to fit limits to. */
+export async function suggestFromLogs(
+  paths: readonly string[],
+  flags: SuggestFlags,
+  settings: PolicySettings,
+) {
+  const { policies: file, holdout = 0, capacity, map } = flags;
+  const policies = policySetOf(file, map, settings);
+  const traffic = new TrafficLog({
+    policies,
+    requestOf: createLogRequests(policies, map),
+    routes: file === undefined ? findPathRoutes() : findPolicyRoutes(policies),
+  });
+  const read = await readLogs(paths, flags, traffic);
+  const leftOut = leftOutNotes(traffic);
+  if (traffic.requests === 0) throw new LogError(['no request can be counted', ...leftOut]);
+  const { precisionMs } = read.log.format;
+  const suggestions = suggest(traffic.recorded(), { holdoutMs: holdout, capacity, precisionMs });
+  if (suggestions.fitted.requests === 0) return undefined;
+  const notes = [
+    ...readingNotes(read, flags),
+    ...leftOut,
+    ...(traffic.hasKeys ? [] : [NO_KEYS]),
+    ...unmatchedNotes(suggestions, traffic),
+    ...(precisionMs < 1_000 ? [] : [WHOLE_SECONDS]),
+    ...adviceOn(suggestions),
+  ];
+  return {
+    text: () => suggestText(suggestions, notes),
+    json: () => ({ notes, ...suggestionsJson(suggestions) }),
+    yaml: () => {
+      const draft =
+        file === undefined ? draftPolicyFile(suggestions.routes, sourcesFor(map)) : readText(file);
+      return writePolicyFile(draft, suggestions, { capacity, notes });
+    },
+  };
+}
+
+function policySetOf(
+  file: string | undefined,
+  map: readonly MappedField[],
+  settings: PolicySettings,
+): PolicySet {
+  if (file !== undefined) {
+    return largePolicySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
+  }
+  const draft = draftPolicyFile([], sourcesFor(map));
+  const read = (path: string) => (path === DRAFT ? draft : readText(path));
+  return largePolicySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
+}
+
+const ONE_THREAD = 1;
+/** Stands for the path of a file that is not on disk. */
+const DRAFT = 'draft';
+
+/** A user identifies a client only if the policy file says so. */
+function sourcesFor(map: readonly MappedField[]): readonly string[] | undefined {
+  const hasUsers = map.some(({ target }) => target === 'user');
+  return hasUsers ? ['user', 'api_key', 'cf_connecting_ip', 'ip'] : undefined;
+}
+
+interface ReadLogs {
+  readonly log: OpenLog;
+  readonly counts: LineCounts;
+  readonly isInterrupted: boolean;
+}
+
+async function readLogs(
+  paths: readonly string[],
+  flags: LogFlags,
+  traffic: TrafficLog,
+): Promise<ReadLogs> {
+  const log = await openLogs(paths, flags);
+  const parse = log.format.compile(parsingOf(flags));
+  const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
+  const visit = traffic.add.bind(traffic);
+  using interrupt = interruptible();
+  using progress = startProgress(log, terminalLine());
+  for await (const chunk of untilAborted(log.chunks(), interrupt.signal)) {
+    stream.add(chunk, visit);
+    progress.lines(stream.counts.read);
+    // Lets Ctrl+C and the progress come through.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  stream.finish(visit);
+  if (stream.counts.understood === 0) {
+    throw new LogError(log.sources.map((name) => `${name}: has no request that is understood`));
+  }
+  interrupt.end();
+  return { log, counts: stream.counts, isInterrupted: interrupt.signal.aborted };
+}
+
+function readingNotes({ log, counts, isInterrupted }: ReadLogs, { timeIs }: LogFlags): string[] {
+  const { read, misread, late, firstMisread } = counts;
+  const notes = [`${log.detected}.`, ...log.truncated.map((text) => `${text}.`)];
+  if (isInterrupted) notes.push(INTERRUPTED);
+  if ((timeIs ?? log.format.timeIs) === 'end') {
+    notes.push('Requests are counted at their end, because the log does not have their start.');
+  }
+  for (const { line, source, field } of firstMisread.slice(0, 1)) {
+    notes.push(
+      `${count(misread)} of ${counted(read, 'line')} are not understood: the first is line ${line} of ${log.sources[source]}, which fails at ${field}.`,
+    );
+  }
+  if (late > 0) {
+    notes.push(
+      `${counted(late, 'request')} came too late in the log to be put in order (--horizon), and are left out.`,
+    );
+  }
+  return notes;
+}
+
+function leftOutNotes({ leftOut, deniedBefore }: TrafficLog): string[] {
+  const { unknownClient, exempt, malformed } = leftOut;
+  const notes: [count: number, text: string][] = [
+    [unknownClient, 'left out, because the log does not say which client sent them'],
+    [exempt, 'left out, because the policy file exempts their clients'],
+    [malformed, 'left out, because their paths are malformed'],
+    [
+      deniedBefore,
+      'counted although they were answered with 429: clients may have sent fewer because of that',
+    ],
+  ];
+  return notes
+    .filter(([count]) => count > 0)
+    .map(([count, text]) => `${counted(count, 'request')} ${text}.`);
+}
+
+const NO_KEYS =
+  'Clients are told apart by their addresses. If the log has API keys or users, name their fields: --map api_key=FIELD, --map user=FIELD.';
+const WHOLE_SECONDS =
+  'The stamps are whole seconds. Peaks of one second are not known, so no such limit is proposed; other peaks may be too low or too high by the requests of one second.';
+
+function unmatchedNotes({ unmatched }: Suggestions, { hasHosts }: TrafficLog): string[] {
+  if (unmatched.length === 0) return [];
+  const hosts = hasHosts ? '' : '; the log has no hosts, so no policy with a host matches';
+  return [`No request matches these policies: ${unmatched.join(', ')}${hosts}.`];
+}

@@ -1,7 +1,0 @@
-/** Writes the JSON Schema of test files from the schema that loads them. */
-import { jsonSchemaOf } from '../../gateway/config/policy-file/json-schema.ts';
-import { testFileSchema } from './test-file-schema.ts';
-
-export function testFileJsonSchema(): string {
-  return jsonSchemaOf(testFileSchema);
-}

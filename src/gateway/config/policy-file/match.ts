@@ -1,0 +1,130 @@
+/** `match` of a policy: its schema, and the route that it becomes. */
+
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+import type { RouteMatch } from '../../core/matching/matcher.ts';
+import { holds } from '../refinement.ts';
+import { checkPathTemplate, literalPath } from './path-template.ts';
+
+export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
+const LONGEST_METHOD = 64;
+const EVERY_METHOD = /^(any|all|\*|\.\*)$/i;
+const SEVERAL = /^[\^(]*[a-z-]+(\s*[|,/\s]\s*[a-z-]+)*[)$]*$/i;
+const METHOD_FORM = 'must be an upper-case method, such as POST';
+
+/** Returns the method. Throws a RangeError whose message gives the right form. */
+export function checkMethodName(text: string): string {
+  if (text.length > LONGEST_METHOD) throw new RangeError(METHOD_FORM);
+  if (EVERY_METHOD.test(text)) {
+    throw new RangeError(`"${text}" means every method: leave out "method"`);
+  }
+  if (METHOD_PATTERN.test(text)) return text;
+  const meant = SEVERAL.test(text.trim()) ? (text.toUpperCase().match(/[A-Z-]+/g) ?? []) : [];
+  if (meant.length === 0 || !meant.every((each) => METHOD_PATTERN.test(each))) {
+    throw new RangeError(METHOD_FORM);
+  }
+  const remedy = meant.length === 1 ? meant[0] : `[${meant.join(', ')}]`;
+  throw new RangeError(`"${text}" ${METHOD_FORM}: write ${remedy}`);
+}
+
+const HOST_PATTERN = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+/** The limit of DNS names in text form (RFC 1035, section 2.3.4). */
+const LONGEST_HOST = 253;
+const HOST_FORM = 'write a lower-case host name, such as api.example.com or *.example.com';
+
+/** Returns the host. Throws a RangeError whose message gives the right form. */
+export function checkHostTemplate(text: string): string {
+  if (text.length > LONGEST_HOST) {
+    throw new RangeError(`must have at most ${LONGEST_HOST} characters`);
+  }
+  if (HOST_PATTERN.test(text)) return text;
+  if (EVERY_HOST.test(text)) throw new RangeError(`"${text}" means every host: leave out "host"`);
+  const meant = meantBy(text);
+  const hosts = meant.map((each) => `"${each}"`).join(' and ');
+  const remedy = !meant.every((each) => HOST_PATTERN.test(each))
+    ? HOST_FORM
+    : meant.length === 1
+      ? `write ${hosts}`
+      : `write one policy for each of ${hosts}`;
+  throw new RangeError(`"${text}" ${problemOf(text)}: ${remedy}`);
+}
+
+const EVERY_HOST = /^(\*+|\.[*+])(\.\*+)*$/;
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\//i;
+const PATTERN = /[{}()<>$^+*\\?|~]|\[(?!.*:)/;
+
+function problemOf(text: string): string {
+  if (ORIGIN.test(text)) return 'has a scheme';
+  if (/\s|,/.test(text.trim())) return 'is not a single host';
+  if (PATTERN.test(text)) return 'has a pattern other than "*." at its start';
+  if (text.includes('/')) return 'has a path';
+  if (/:\d*$/.test(text)) return 'has a port';
+  return /[A-Z]/.test(text) ? 'has upper-case letters' : 'is not a host name';
+}
+
+/** The hosts that the author probably meant. */
+function meantBy(text: string): string[] {
+  const written = text
+    .trim()
+    .replace(ORIGIN, '')
+    .replace(/^~?\^|\$$/g, '');
+  const bare = written.replaceAll('\\.', '.').replace(/[/:].*$/, '');
+  return bare.split(/[|,\s]+/).map((each) => {
+    const ascii = /[^\x21-\x7e]/.test(each) ? domainToASCII(each) : each.toLowerCase();
+    const name = ascii.replace(/\.$/, '').replaceAll('[^.]', '*');
+    // Some servers write all hosts of a domain with a pattern, or nothing, in place of the first labels.
+    const labels = name.split('.');
+    const first = labels.findIndex((label) => label !== '' && !PATTERN.test(label));
+    // `*example.com`: the rest of the label is a name.
+    const glued = /^\*+([a-z0-9-]+)$/.exec(labels[0] ?? '')?.[1];
+    if (glued !== undefined) return `*.${[glued, ...labels.slice(1)].join('.')}`;
+    // Nobody means all hosts of a top-level domain.
+    if (first > 0 && labels.length - first === 1) return '';
+    return first <= 0 ? name : `*.${labels.slice(first).join('.')}`;
+  });
+}
+
+const method = z
+  .string()
+  .meta({ title: 'upper-case method', pattern: METHOD_PATTERN.source, examples: ['POST'] })
+  .transform(holds(checkMethodName));
+
+const host = z
+  .string()
+  .meta({
+    title: 'lower-case host',
+    pattern: HOST_PATTERN.source,
+    examples: ['api.example.com', '*.example.com'],
+  })
+  .transform(holds(checkHostTemplate));
+
+const path = z
+  .string()
+  .meta({ title: 'path', examples: ['/api/auth/login', '/users/:id', '/static/*'] })
+  .transform(holds(checkPathTemplate));
+
+export const matchSchema = z
+  .strictObject({
+    method: z
+      .union([method, z.array(method).min(1)], 'must be a method such as POST, or a list of them')
+      .optional()
+      .describe('A method, or a list of methods.'),
+    host: host.optional().describe('The host, without a port.'),
+    path: path.optional().describe('A path. A segment may be ":name", and the last one "*".'),
+  })
+  .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
+
+/** A policy as far as it says which requests it applies to. */
+interface Matching {
+  readonly match?: z.output<typeof matchSchema> | undefined;
+}
+
+/** The route of a policy for the matcher. */
+export function routeMatchOf({ match }: Matching, caseSensitive: boolean): RouteMatch {
+  const path = match?.path === undefined ? undefined : literalPath(match.path);
+  return {
+    methods: match?.method === undefined ? undefined : [match.method].flat(),
+    host: match?.host,
+    path: caseSensitive ? path : path?.toLowerCase(),
+  };
+}

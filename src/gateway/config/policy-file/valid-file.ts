@@ -1,0 +1,86 @@
+/** What a valid policy file says. It is plain data, since another thread may have read it. */
+import type { z } from 'zod';
+import type { ListEntry } from '../../core/identity/access-lists.ts';
+import type { StoreFailureMode } from '../../core/policy.ts';
+import type { Path } from '../diagnostic.ts';
+import type { accessSchema } from './access-schema.ts';
+import type { identitySchema, PrefixFactor } from './identity-schema.ts';
+import type { KeyEntry } from './key-list.ts';
+import type { limits } from './limit-schema.ts';
+import type { answersSchema } from './policy-file-schema.ts';
+import type { defaultSchema, policySchema } from './policy-schema.ts';
+
+export type IdentitySection = z.output<typeof identitySchema>;
+/** Entries have their places once the whole file is valid. */
+export type AccessEntry = z.output<typeof accessSchema>[number] & Pick<ListEntry, 'place'>;
+export type AccessList = readonly AccessEntry[];
+
+export interface ValidFile {
+  readonly identity: IdentitySection;
+  readonly keys: readonly KeyEntry[];
+  readonly answers: z.output<typeof answersSchema>;
+  readonly exempt: AccessList;
+  readonly block: AccessList;
+  readonly caseSensitive: boolean;
+  /** Applies to policies without `on_store_failure`. */
+  readonly failureMode: StoreFailureMode;
+  readonly fallback: DefaultEntry;
+  readonly entries: readonly PolicyEntry[];
+}
+
+export type LimitEntry = z.output<typeof limits>[number];
+
+interface LimitedEntry {
+  readonly limits: readonly LimitEntry[];
+  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
+}
+
+/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
+export function limitLists(
+  { limits, plans }: LimitedEntry,
+  at: Path,
+): { readonly limits: readonly LimitEntry[]; readonly path: Path }[] {
+  return [
+    { limits, path: [...at, 'limits'] },
+    ...Object.entries(plans).map(([plan, written]) => ({
+      limits: written,
+      path: [...at, 'plans', plan],
+    })),
+  ];
+}
+
+/** The limits of a policy and of all its plans. */
+export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
+  return [limits, ...Object.values(plans)].flat();
+}
+
+export type PolicyEntry = z.output<typeof policySchema>;
+export type DefaultEntry = z.output<typeof defaultSchema>;
+
+export interface PlacedEntry {
+  readonly entry: DefaultEntry;
+  readonly at: Path;
+}
+
+/** The default and every policy, with their paths. */
+export function everyEntry({ fallback, entries }: EntrySections): PlacedEntry[] {
+  return [
+    { entry: fallback, at: ['default'] },
+    ...entries.map((entry, index) => ({ entry, at: ['policies', index] })),
+  ];
+}
+
+export interface EntrySections {
+  readonly fallback: DefaultEntry;
+  readonly entries: readonly PolicyEntry[];
+}
+
+/** Narrowest network first. The first has a factor of 1. */
+export function prefixesOf({ ip }: IdentitySection): readonly PrefixFactor[] {
+  return ip.ipv6_prefixes ?? [{ prefixBits: ip.ipv6_prefix ?? 64, factor: 1 }];
+}
+
+/** The name of a source in the file, in logs and metrics. An address header has the name of the header. */
+export function sourceName(source: IdentitySection['sources'][number]): string {
+  return typeof source === 'string' ? source : source.header.replaceAll('-', '_');
+}

@@ -1,0 +1,50 @@
+/** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
+import type { BindingQuota } from '../core/counting/decision.ts';
+import { descriptor, type LimitDescriptor } from '../core/counting/descriptor.ts';
+import { everyLimit } from '../core/counting/every-limit.ts';
+import type { QuotaReader } from '../core/counting/store.ts';
+import type { Limit, Policy } from '../core/policy.ts';
+import type { CurrentQuota } from '../denials/denial-report.ts';
+import { PARTITION } from './client-name.ts';
+/** Undefined if no policy has the limit any more. Rejects with a StoreError. */
+export async function currentQuota(
+  { limit: denied, key }: BindingQuota,
+  policies: readonly Policy[],
+  reader: QuotaReader,
+): Promise<CurrentQuota | undefined> {
+  const same = countedLimits(policies).filter(
+    ({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix,
+  );
+  // The limits of plans may share a key.
+  const limit = same.find(({ description }) => description === denied.description) ?? same[0];
+  if (limit === undefined) return undefined;
+  const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
+  const [state] = states;
+  return (
+    state && {
+      allows: limit.description,
+      remaining: state.remaining,
+      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
+      reset_after_ms: state.resetAfterMs,
+    }
+  );
+}
+
+/** Another gateway says what it counted. None if no policy has the limit any more. */
+export function limitLabelled(
+  label: string,
+  counted: string,
+  policies: readonly Policy[],
+): LimitDescriptor[] {
+  if (!PARTITION.test(counted)) return [];
+  const limit = countedLimits(policies).find((each) => each.label === label);
+  return limit === undefined ? [] : [descriptor(limit, counted)];
+}
+
+/** A limit comes with those of unverified keys and of wider networks. */
+function countedLimits(policies: readonly Policy[]): Limit[] {
+  return policies
+    .flatMap(everyLimit)
+    .flatMap((limit) => (limit.unverified ? [limit, limit.unverified] : [limit]))
+    .flatMap((limit) => [limit, ...limit.wider]);
+}

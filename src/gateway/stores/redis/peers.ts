@@ -1,0 +1,211 @@
+/** The other gateways on this Redis: how many there are, and what they reply to queries. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreError } from '../../core/counting/store.ts';
+import type { GatewayRank } from '../local-share.ts';
+import { Allowance, QUERIES_CHANNEL } from './channels.ts';
+import type { RedisClient } from './client.ts';
+import { readLuaScript } from './lua-script.ts';
+
+export const REPLICAS_SCRIPT = readLuaScript('replicas');
+const REPLICAS_KEY = 'hg:v1:replicas';
+
+export const HEARTBEAT_MS = 2_000;
+/** A gateway counts as alive for this time after a heartbeat: two may be lost. */
+const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
+/** After Redis was down, every gateway that has reconnected has sent a heartbeat within this time. */
+const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
+
+/** How many gateways have sent a heartbeat lately. Rejects with the error of Redis. */
+export async function countGateways(client: RedisClient): Promise<number> {
+  const [[seconds = 0], reports] = await Promise.all([client.time(), client.hgetall(REPLICAS_KEY)]);
+  const nowMs = Number(seconds) * 1_000;
+  const isAlive = (ms: string) => Math.abs(nowMs - Number(ms)) <= LIFETIME_MS;
+  return Object.values(reports).filter(isAlive).length;
+}
+
+interface ReplicasOptions {
+  readonly client: RedisClient;
+  /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
+  readonly assumed: GatewayRank;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+}
+
+/** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  readonly #name = randomUUID();
+  #names: readonly string[] = [this.#name];
+  #inTouchSinceMs: number;
+  #least: number;
+
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+    this.#least = options.assumed.count;
+    this.#inTouchSinceMs = options.now();
+  }
+
+  /** The last known place. While Redis is down, it does not change. */
+  get place(): GatewayRank {
+    if (this.#names.length < this.#least) {
+      return { count: this.#least, rank: this.#options.assumed.rank };
+    }
+    return { count: this.#names.length, rank: this.#names.indexOf(this.#name) };
+  }
+
+  /** Call after Redis was down: it may have lost gateways that have not reconnected yet. */
+  lostTouch(): void {
+    this.#inTouchSinceMs = this.#options.now();
+  }
+
+  /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
+  async beat(): Promise<void> {
+    const { client, now } = this.#options;
+    const reply = await client.eval(REPLICAS_SCRIPT, 1, REPLICAS_KEY, this.#name, LIFETIME_MS);
+    // A reply to another command must not change the shares of the limits.
+    if (!Array.isArray(reply) || reply[0] !== this.#name) {
+      throw new StoreError('malformed', 'Redis did not reply with the list of gateways');
+    }
+    const alive = reply.map(String);
+    const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
+    if (isSettled) this.#least = 1;
+    // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is too
+    // small admits no request too many.
+    const before = isSettled ? [] : this.#names;
+    this.#names = [...new Set([...before, ...alive, this.#name])].sort();
+  }
+}
+
+const WITHIN_MS = 500;
+/** Operators and their dashboards need fewer. */
+const ANSWERS_PER_SECOND = 50;
+/** Bounds for all answers to one query. */
+const MOST_CHARACTERS = 8 * 1_048_576;
+const MOST_ANSWERS = 1_000;
+/** The characters of an id or a channel. */
+const LONGEST_NAME = 128;
+
+interface PeerGatewaysOptions {
+  readonly client: RedisClient;
+  /** The number of the database. Redis has one set of channels for all of them. */
+  readonly database: number;
+  /** The known number of gateways, including this one. */
+  readonly count: () => number;
+  /** This gateway's answer to a query. */
+  readonly answer: (query: unknown) => Promise<unknown>;
+}
+
+export interface QueryReplies {
+  readonly answers: readonly unknown[];
+  /** The number of gateways that should have answered. */
+  readonly asked: number;
+}
+
+interface Pending {
+  readonly answers: unknown[];
+  /** Total length of the messages. */
+  characters: number;
+  readonly onAnswer: () => void;
+}
+
+/** The message of a query. Its field `question` is part of the wire format. */
+interface QueryMessage {
+  readonly id: string;
+  readonly replyTo: string;
+  readonly question: unknown;
+}
+
+interface AnswerMessage {
+  readonly id: string;
+  readonly answer: unknown;
+}
+
+/**
+ * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish to
+ * these channels too, so the work and memory for queries and answers are bounded.
+ */
+export class PeerGateways {
+  readonly #options: PeerGatewaysOptions;
+  readonly #queries: string;
+  readonly #replyTo: string;
+  readonly #pending = new Map<string, Pending>();
+  readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
+
+  constructor(options: PeerGatewaysOptions) {
+    const { database } = options;
+    this.#options = options;
+    this.#queries = database === 0 ? QUERIES_CHANNEL : `${QUERIES_CHANNEL}@${database}`;
+    this.#replyTo = `${this.#queries}:${randomUUID()}`;
+  }
+
+  /** The channels to subscribe to. */
+  get channels(): readonly string[] {
+    return [this.#queries, this.#replyTo];
+  }
+
+  /** Never rejects: a gateway that cannot be reached is missing from the answers. */
+  async queryAll(query: unknown): Promise<QueryReplies> {
+    const { client, count, answer } = this.#options;
+    const id = randomUUID();
+    const answers = [await answer(query)];
+    const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
+    // Until Redis says how many gateways received the query, all answers that may come are waited for.
+    let asked = Number.POSITIVE_INFINITY;
+    const complete = new Promise<void>((resolve) => {
+      const onAnswer = () => answers.length >= asked && resolve();
+      this.#pending.set(id, { answers, characters: 0, onAnswer });
+      void this.#receiversOf(client.publish(this.#queries, JSON.stringify(message))).then(
+        (receivers) => {
+          asked = Math.max(1, count(), receivers);
+          onAnswer();
+        },
+      );
+    });
+    await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
+    this.#pending.delete(id);
+    return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
+  }
+
+  /** Answers the query of another gateway, or accepts its answer. Ignores all other messages. */
+  async onMessage(channel: string, message: string): Promise<void> {
+    try {
+      if (channel === this.#queries) await this.#answer(message);
+      else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
+    } catch {
+      // Not a message of a gateway, or the reply could not be sent. The other gateway waits a limited time only.
+    }
+  }
+
+  async #answer(message: string): Promise<void> {
+    if (!this.#allowance.take()) return;
+    const { id, replyTo, question }: QueryMessage = JSON.parse(message);
+    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
+    if (replyTo === this.#replyTo) return;
+    const reply: AnswerMessage = { id, answer: await this.#options.answer(question) };
+    await this.#options.client.publish(replyTo, JSON.stringify(reply));
+  }
+
+  #take(message: string): void {
+    const { id, answer }: AnswerMessage = JSON.parse(message);
+    const pending = this.#pending.get(id);
+    if (pending === undefined || pending.answers.length === MOST_ANSWERS) return;
+    pending.characters += message.length;
+    if (pending.characters > MOST_CHARACTERS) return;
+    pending.answers.push(answer);
+    pending.onAnswer();
+  }
+
+  /** How many gateways received a message. In a cluster, only those connected to the same node are counted. */
+  async #receiversOf(published: Promise<number>): Promise<number> {
+    try {
+      return await published;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= LONGEST_NAME;
+}
