@@ -51,7 +51,7 @@ function changed(pieces: readonly string[], pick: () => string, random: () => nu
 }
 
 /** The least of several runs is one in which the machine did nothing else. */
-export function microsOf(once: () => void): number {
+function microsOf(once: () => void): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS; run++) {
     const startedMs = performance.now();

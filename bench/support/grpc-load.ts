@@ -34,8 +34,8 @@ export type GrpcLoad = Pick<GrpcDriverOptions, 'clients'> &
     readonly message?: Buffer;
   };
 
-export const GRPC_CONNECTIONS = 2;
-export const GRPC_STREAMS = 32;
+const GRPC_CONNECTIONS = 2;
+const GRPC_STREAMS = 32;
 
 const DRIVER = fileURLToPath(new URL('grpc-driver.ts', import.meta.url));
 const SERVICES = {

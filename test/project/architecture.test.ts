@@ -1,5 +1,6 @@
 /** How the files of src may depend on each other, and what only one of them may do. */
 import { describe, expect, test } from 'vitest';
+import { DOORS } from './doors.ts';
 import {
   arrows,
   BETWEEN_COMMANDS,
@@ -41,6 +42,18 @@ test('a command imports only the listed other commands', () => {
     .map((arrow) => arrow.replaceAll('cli/', ''));
   expect(between).toEqual(BETWEEN_COMMANDS);
 });
+
+test.each(Object.entries(DOORS))(
+  'others import %s by its doors, and by each of them',
+  (room, doors) => {
+    const imported = files
+      .filter((file) => placeOf(file) !== room)
+      .flatMap(localImports)
+      .filter((file) => placeOf(file) === room)
+      .map((file) => file.slice(room.length + 1));
+    expect([...new Set(imported)].sort()).toEqual(doors);
+  },
+);
 
 test('every folder of src is a room or a command', () => {
   const commands = files.map(placeOf).filter(isCommand);

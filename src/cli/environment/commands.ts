@@ -39,8 +39,12 @@ function withoutThoseOfImage(given: Given): Given {
   );
 }
 
-/** Whether the image sets this variable for `headgate serve`, and the user has not put a policy file of theirs in its place. */
-function isOfImage(name: string, value: string | undefined): boolean {
+/**
+ * Whether the image sets this variable for `headgate serve`, and the user has not put a policy file in its place.
+ * deploy/image/ratelimit calls it.
+ * @public
+ */
+export function isOfImage(name: string, value: string | undefined): boolean {
   if (name === 'HEADGATE_HOST') return value === '0.0.0.0';
   if (name !== 'HEADGATE_POLICIES' || value !== POLICIES_OF_IMAGE) return false;
   try {

@@ -1,3 +1,4 @@
+/** The form before an action: it asks for a mode, a reason and a duration, and at last whether to do it. */
 import { parseDuration } from '../../gateway/config/rate.ts';
 import type { PolicyMode } from '../../gateway/core/policy.ts';
 import type { Line } from '../output/output.ts';

@@ -70,7 +70,6 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
   const shared = await createSharedState({
     ...options,
     monitor,
-    answerQuery: (query) => answerQuery(operated, query),
     onReset: (keys) => denials.reset(keys),
   });
   const { decisions } = telemetry;
@@ -89,6 +88,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
   const answering = { ...options, shared, denials, tracing, handle };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  shared.answerQueries((query) => answerQuery(operated, query));
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
   const servers = createProxyServers({
     ...{ environment, handleCheck, rateLimits },

@@ -4,8 +4,7 @@ import { LocalShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
 import { OverrideBook } from '../stores/overrides/override-book.ts';
-import type { SaltBooks } from '../stores/salts/salt-sources.ts';
-import { DerivedSalts } from '../stores/salts/salt-sources.ts';
+import { DerivedSalts, type SaltBooks } from '../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 import { inMemory } from './memory-backend.ts';
@@ -22,7 +21,6 @@ export interface SharedStateOptions {
   readonly environment: Environment;
   readonly telemetry: Telemetry;
   readonly monitor: StoreMonitor;
-  readonly answerQuery: BackendEvents['answerQuery'];
   readonly onReset: BackendEvents['onReset'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -35,12 +33,15 @@ export interface SharedState {
   readonly local: LocalShare;
   readonly salts: SaltBooks | DerivedSalts;
   readonly overrides: OverrideBook;
+  /** Answers queries of other gateways from now on. Before, they get no reply. */
+  answerQueries(answer: BackendEvents['answerQuery']): void;
   /** Resolves once the store counts, or when the start should not wait any longer. */
   connect(): Promise<StoreAtStart>;
 }
 
 export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
-  const { environment, telemetry, monitor, answerQuery, onReset, now, resources } = options;
+  const { environment, telemetry, monitor, onReset, now, resources } = options;
+  let answer: BackendEvents['answerQuery'] = async () => undefined;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
@@ -49,7 +50,7 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
-    answerQuery,
+    answerQuery: (query) => answer(query),
   };
   const backend = await createBackend(memory, events, options);
   const overrides = resources.add(createOverrides(backend, telemetry, now), (book) => book.close());
@@ -72,6 +73,9 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
     local: new LocalShare(memory, backend.place),
     salts,
     overrides,
+    answerQueries(given) {
+      answer = given;
+    },
     async connect() {
       const found = await backend.connect(async () => {
         await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);

@@ -26,7 +26,7 @@ export type TraceEvent =
   | QuotaEvent;
 
 /** The proxy that sent the check. */
-export interface ProxyEvent {
+interface ProxyEvent {
   readonly type: 'proxy';
   readonly address: string;
   /** The trusted range that contains the address; undefined for a proxy that is not trusted. */
@@ -34,7 +34,7 @@ export interface ProxyEvent {
 }
 
 /** The client address that a trusted proxy reports, before any list of forwarded addresses is read. */
-export interface ReportedAddressEvent {
+interface ReportedAddressEvent {
   readonly type: 'reported-address';
   readonly address: string | undefined;
 }
@@ -71,7 +71,7 @@ export interface AddressHeaderEvent {
 }
 
 /** The address that the client counts as. */
-export interface ClientAddressEvent {
+interface ClientAddressEvent {
   readonly type: 'client-address';
   /** Undefined if the proxy reports none: then the proxy's address is counted. */
   readonly address: string | undefined;
@@ -98,13 +98,13 @@ export interface AccessEvent {
 }
 
 /** Every partition by which a list or an override can name the client. */
-export interface ClientNamesEvent {
+interface ClientNamesEvent {
   readonly type: 'client-names';
   readonly names: readonly string[];
 }
 
 /** A header that identifies the client can be read in several ways. */
-export interface AmbiguousHeaderEvent {
+interface AmbiguousHeaderEvent {
   readonly type: 'ambiguous-header';
   readonly header: string;
 }
@@ -120,7 +120,7 @@ export interface PathEvent {
 }
 
 /** The proxy did not send the target of the request, so the strictest policy applies. */
-export interface PathUnknownEvent {
+interface PathUnknownEvent {
   readonly type: 'path-unknown';
   readonly policy: string;
 }
@@ -158,7 +158,7 @@ export interface Requirement {
 }
 
 /** One limit that the request is counted against. */
-export interface LimitEvent {
+interface LimitEvent {
   readonly type: 'limit';
   readonly label: string;
   readonly description: string;

@@ -1,3 +1,4 @@
+/** Reports clients and overrides as operators see them. */
 import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride, Override } from '../stores/overrides/override.ts';

@@ -1,13 +1,14 @@
 /** Advice on limits that never deny a request, because another limit always denies it first. */
 
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
-import type { IdentitySection, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import {
   everyEntry,
+  type IdentitySection,
   type LimitEntry,
   limitLists,
   type PlacedEntry,
   prefixesOf,
+  type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { MAX_LIMIT } from '../../../gateway/core/counting/store.ts';
 

@@ -3,8 +3,7 @@
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
-import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { strictestOf } from '../../../gateway/core/matching/policy-set.ts';
+import { type PolicySet, strictestOf } from '../../../gateway/core/matching/policy-set.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
 import { METHODS, type Sample, samplesOf } from './route-samples.ts';
 import { simpleSpellingsOf } from './spellings.ts';

@@ -2,8 +2,11 @@
 
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { ageOf, type CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
-import type { IdentitySection, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
-import { prefixesOf } from '../../../gateway/config/policy-file/valid-file.ts';
+import {
+  type IdentitySection,
+  prefixesOf,
+  type ValidFile,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { spanOf } from './address-span.ts';
 

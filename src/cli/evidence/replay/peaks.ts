@@ -1,3 +1,4 @@
+/** The most units that each client requested within one window of a limit, whether they were admitted or not. */
 import { fixedWindowAt } from '../../../gateway/core/counting/calendar.ts';
 import { type LimitDescriptor, partitionOf } from '../../../gateway/core/counting/descriptor.ts';
 import { isOfMany } from '../../../gateway/core/identity/partition.ts';

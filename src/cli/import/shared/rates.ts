@@ -1,3 +1,4 @@
+/** Converts rates and windows to those that a policy file can have, and writes limits. */
 import { UNIT_MS } from '../../../gateway/config/rate.ts';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../../../gateway/core/counting/store.ts';
 import type { ImportedLimit, RateAmount } from './imported-limit.ts';

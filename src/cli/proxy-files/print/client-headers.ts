@@ -1,6 +1,5 @@
 /** The client's headers that a proxy must send: those that tell clients apart, and the trace of the request. */
-import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
-import { allLimits } from '../../../gateway/config/policy-file/valid-file.ts';
+import { allLimits, type ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export interface ClientHeaders {
   readonly passed: readonly string[];

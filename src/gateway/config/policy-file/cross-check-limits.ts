@@ -5,8 +5,14 @@ import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/s
 import { DAY_MS } from '../../core/identity/salts.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
-import type { DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
-import { allLimits, type LimitEntry, limitLists } from './valid-file.ts';
+import {
+  allLimits,
+  type DefaultEntry,
+  type IdentitySection,
+  type LimitEntry,
+  limitLists,
+  type PolicyEntry,
+} from './valid-file.ts';
 
 interface LimitSections {
   readonly identity: IdentitySection | undefined;

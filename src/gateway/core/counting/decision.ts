@@ -5,13 +5,13 @@ import type { Limit, Policy } from '../policy.ts';
 import type { LimitDescriptor } from './descriptor.ts';
 import type { QuotaState, TakeResult } from './store.ts';
 
-export type Verdict = 'allow' | 'deny';
+type Verdict = 'allow' | 'deny';
 
 /**
  * How the decision was measured: `enforced` in the store, `local` in this process alone, `open` and `closed` not at all,
  * because the store failed.
  */
-export type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
+type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
 /** What a group has counted. */
 export interface Counted {

@@ -3,8 +3,7 @@ import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import type { Rate, Rule, Unit } from '../rules/rule.ts';
-import { UNIT_MS } from '../rules/rule.ts';
+import { type Rate, type Rule, UNIT_MS, type Unit } from '../rules/rule.ts';
 
 export interface CountingTerms {
   /**

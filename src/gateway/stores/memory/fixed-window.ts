@@ -4,8 +4,7 @@
  *
  * Rejected requests count in full, also beyond the limit: the window ends in any case, so they lengthen no wait.
  */
-import type { Window } from '../../core/counting/calendar.ts';
-import { fixedWindowAt } from '../../core/counting/calendar.ts';
+import { fixedWindowAt, type Window } from '../../core/counting/calendar.ts';
 import { changesCount, MAX_FIXED_UNITS, type QuotaState } from '../../core/counting/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 

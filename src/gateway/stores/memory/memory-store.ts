@@ -15,8 +15,7 @@ import {
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { FixedWindow } from './fixed-window.ts';
-import type { IndebtedRequest, Meter } from './meter.ts';
-import { MeterTable } from './meter.ts';
+import { type IndebtedRequest, type Meter, MeterTable } from './meter.ts';
 import { Remainders } from './remainders.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';

@@ -1,7 +1,6 @@
 /** The outputs of `headgate check`. */
 import { describe, expect, test } from 'vitest';
-import type { ExaminedFile } from '../../../../src/cli/output/diagnostics.ts';
-import { DIAGNOSTIC_FORMS } from '../../../../src/cli/output/diagnostics.ts';
+import { DIAGNOSTIC_FORMS, type ExaminedFile } from '../../../../src/cli/output/diagnostics.ts';
 import { diagnostic } from '../../../../src/gateway/config/diagnostic.ts';
 
 const about = { file: 'f.yaml', path: 'default', message: 'is wrong' };

@@ -5,8 +5,7 @@ import {
   keysIn,
   listenTo,
 } from '../../../../../src/gateway/stores/redis/channels.ts';
-import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
-import { untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
+import { type RedisClient, untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
 import { withDeadline } from '../../../../../src/gateway/stores/redis/failures.ts';
 import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 
