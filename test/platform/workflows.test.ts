@@ -84,11 +84,12 @@ describe('ci.yml', () => {
 
   test('names tests that exist', () => {
     const commands = Object.values(jobs).flatMap(runsOf).join('\n');
-    const groups = [...commands.matchAll(/(test\/integration\/)\{([^}]+)\}(\.test\.ts)/g)];
-    expect(groups).toHaveLength(2);
-    const files = readdirSync(join(ROOT, 'test/integration'));
-    for (const [, , names = '', ending] of groups)
+    const groups = [...commands.matchAll(/(test\/\w+)\/\{([^}]+)\}(\.test\.ts)/g)];
+    expect(groups).toHaveLength(3);
+    for (const [, folder = '', names = '', ending] of groups) {
+      const files = readdirSync(join(ROOT, folder));
       for (const each of names.split(',')) expect(files).toContain(`${each}${ending}`);
+    }
   });
 
   test('builds the image for both platforms without pushing it', () => {
