@@ -227,15 +227,19 @@ interface Changed {
 
 /** A copy of a file of deploy/, or of the text in its place, with other ports. Throws if a changed text is not in it. */
 export function changed(name: string, { folder, changes, behind = {} }: Changed): string {
-  let text = behind.text ?? readFileSync(new URL(name, DEPLOY), 'utf8');
-  for (const [shipped, free] of Object.entries(changes)) {
-    if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
-    // A port that was put in before may begin with the digits of a shipped one.
-    const isPart = (after: string) => /\d$/.test(shipped) && /^\d/.test(after);
-    text = text
-      .split(shipped)
-      .reduce((before, after) => `${before}${isPart(after) ? shipped : free}${after}`);
-  }
+  const written = behind.text ?? readFileSync(new URL(name, DEPLOY), 'utf8');
+  const all = Object.keys(changes).toSorted((a, b) => b.length - a.length);
+  for (const shipped of all)
+    if (!written.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
+  // In one pass: a free port such as 30001 begins like a port of the file.
+  const shippedTexts = all.map((each) => each.replaceAll(/[$()*+.?[\\\]^{|}/]/g, '\\$&'));
+  const text =
+    all.length === 0
+      ? written
+      : written.replaceAll(
+          new RegExp(shippedTexts.join('|'), 'g'),
+          (each) => changes[each] ?? each,
+        );
   const copy = join(folder, name.slice(name.lastIndexOf('/') + 1));
   writeFileSync(copy, behind.hasShippedTimeouts === true ? text : patient(text));
   return copy;

@@ -40,11 +40,13 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     response.end();
   },
   redirect(_, response) {
-    response.writeHead(302, { Location: '/elsewhere?from=redirect' }).end();
+    response.writeHead(302, { Location: '/elsewhere?from=redirect', 'Content-Length': 0 }).end();
   },
   'redirect-to-host'(request, response) {
     const { host } = request.headers;
-    response.writeHead(302, { Location: `http://${host}/api/elsewhere` }).end();
+    response
+      .writeHead(302, { Location: `http://${host}/api/elsewhere`, 'Content-Length': 0 })
+      .end();
   },
   cookies(_, response) {
     response.writeHead(200, { 'Set-Cookie': ['a=1; Path=/', 'b=2; HttpOnly'], Vary: 'Cookie' });

@@ -19,7 +19,7 @@ import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
 
-export interface DeciderOptions extends DeciderEvents {
+export interface DeciderOptions {
   readonly policies: PolicySet;
   /** Deciders of the same policies need the same salts: these forget all addresses when the salts change. */
   readonly salts: SaltSource;
@@ -27,15 +27,10 @@ export interface DeciderOptions extends DeciderEvents {
   readonly isEvaluated: (limit: Limit) => boolean;
 }
 
-export interface DeciderEvents {
-  /** A policy in shadow mode would have denied. Called before the next turn of the event loop. */
-  readonly onWouldDeny: (decision: Decision) => void;
-}
-
-export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
-
 export interface Decided {
   readonly decision: Decision;
+  /** The denials that policies in shadow mode would have given. */
+  readonly wouldDeny: readonly Decision[];
   readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
@@ -48,6 +43,7 @@ export class Decider {
   #client: ClientIdentity | undefined;
   #applied: readonly Policy[] = [];
   readonly #counted: LimitDescriptor[] = [];
+  readonly #wouldDeny: Decision[] = [];
 
   constructor(options: DeciderOptions) {
     const { policies, modes, salts } = options;
@@ -73,7 +69,7 @@ export class Decider {
       salts,
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
-      observer: { ...UNOBSERVED, wouldDeny: options.onWouldDeny },
+      observer: { ...UNOBSERVED, wouldDeny: (decision) => this.#wouldDeny.push(decision) },
     });
   }
 
@@ -82,10 +78,16 @@ export class Decider {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;
-    // A store in this process returns no promise.
+    this.#wouldDeny.length = 0;
+    // A store in this process returns no promise, and policies in shadow mode are counted at once.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
-    const partition = this.#client?.partition ?? '';
-    return { decision, partition, applied: this.#applied, counted: this.#counted };
+    return {
+      decision,
+      wouldDeny: this.#wouldDeny,
+      partition: this.#client?.partition ?? '',
+      applied: this.#applied,
+      counted: this.#counted,
+    };
   }
 }
 

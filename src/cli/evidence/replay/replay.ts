@@ -15,8 +15,8 @@ import {
   type MappedField,
 } from '../log-request.ts';
 import { compileLogClient, KEY_NAME } from './client-address.ts';
-import { ClientBook, type ClientEntry } from './client-book.ts';
-import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
+import { ClientBook } from './client-book.ts';
+import { Decider } from './decider.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { Peaks } from './peaks.ts';
 import type { LogFacts, ReplayResult } from './result.ts';
@@ -49,9 +49,6 @@ export class Replay {
   readonly #tally = new Tally();
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
-  readonly #hasShadow: boolean;
-  /** Clients by their partitions, until policies in shadow mode have reported. */
-  readonly #recent = new Map<string, ClientEntry>();
   readonly #peaks: Peaks | undefined;
   readonly #facts: LogFacts = {
     withoutAddress: 0,
@@ -64,26 +61,23 @@ export class Replay {
   constructor(options: ReplayOptions) {
     const { policies, against, mapping, precisionMs, threads } = options;
     this.#options = options;
-    this.#hasShadow = policies.policies.some(({ mode }) => mode === 'shadow');
     if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
     this.#clientOf = compileLogClient(policies.naming, threads);
     const salts = new SaltBooks();
-    const decider = (set: PolicySet, events: DeciderEvents) =>
+    const decider = (set: PolicySet) =>
       new Decider({
         salts,
-        ...events,
         ...evaluabilityOf(set.policies, knownIdentities(mapping)),
         policies: set,
       });
-    this.#now = decider(policies, { onWouldDeny: (decision) => this.#wouldDeny(decision) });
+    this.#now = decider(policies);
     this.#before = against && {
-      decider: decider(against, NO_DECIDER_EVENTS),
+      decider: decider(against),
       requestOf: createLogRequests(against, mapping),
     };
     if (precisionMs <= 1 || !hasShortWindow(policies)) return;
-    const addAtOnce = (decision: Decision) => this.#addAtOnce(decision);
-    this.#atOnce = decider(policies, { onWouldDeny: addAtOnce });
+    this.#atOnce = decider(policies);
     this.#sameSecond = new SameSecond(precisionMs, (entry, atMs) => this.#decide(entry, atMs));
   }
 
@@ -105,15 +99,8 @@ export class Replay {
     else this.#sameSecond.add(entry);
   }
 
-  /** Resolves when nothing is left to be counted. Await it now and then: policies in shadow mode report a little later. */
-  async settle(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#recent.clear();
-  }
-
-  async finish(): Promise<ReplayResult> {
+  finish(): ReplayResult {
     this.#sameSecond?.flush();
-    await this.settle();
     const { policies, limits, reasons, denied, newlyDenied, newlyAllowed } = this.#tally;
     const clients = this.#clients;
     const [deniedClients, mostDenied] = clients.countAndTop('denied');
@@ -148,12 +135,12 @@ export class Replay {
     const { partition } = decided;
     const client =
       known ?? this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
-    if (this.#hasShadow) this.#recent.set(partition, client);
     this.#tally.add(decided, client, atMs);
     this.#peaks?.add(decided.counted, client, atMs);
     if (this.#atOnce !== undefined) {
-      const { decision } = this.#atOnce.decide(request, entry.startMs);
+      const { decision, wouldDeny } = this.#atOnce.decide(request, entry.startMs);
       if (decision.verdict === 'deny') this.#addAtOnce(decision);
+      for (const each of wouldDeny) this.#addAtOnce(each);
     }
     if (this.#before === undefined) return;
     // The old file may trust other proxies and read other headers.
@@ -165,12 +152,6 @@ export class Replay {
   #isMine(request: LogRequest): boolean {
     const { thread, threads } = this.#options;
     return threads === 1 || this.#clientOf(request).thread === thread;
-  }
-
-  #wouldDeny(decision: Decision): void {
-    const { binding, denial } = decision;
-    const client = this.#recent.get(denial?.client ?? '');
-    if (client !== undefined) this.#tally.addDenial(decision, client, binding?.nowMs ?? 0);
   }
 
   #addAtOnce({ policy }: Decision): void {

@@ -14,7 +14,7 @@ export class Tally {
   denied = 0;
   readonly #sightings = new Sightings();
 
-  add({ decision, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
+  add({ decision, wouldDeny, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
     const { reason } = decision;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
     client.requests++;
@@ -24,14 +24,15 @@ export class Tally {
       if (source.label === counted[i - 1]?.source.label) continue;
       this.#addRequest(this.#limit(source.label), client, atMs);
     }
+    for (const each of wouldDeny) this.#addDenial(each, client, atMs);
     if (decision.verdict === 'allow') return;
     client.denied++;
     this.denied++;
-    this.addDenial(decision, client, atMs);
+    this.#addDenial(decision, client, atMs);
   }
 
   /** Counts a denial, or one that a policy in shadow mode would have given. */
-  addDenial({ policy, binding }: Decision, client: ClientEntry, atMs: number): void {
+  #addDenial({ policy, binding }: Decision, client: ClientEntry, atMs: number): void {
     // A denial that no policy gave, for a malformed path or a blocked client, has its reason only.
     const counts = this.policies.get(policy);
     if (counts !== undefined) this.#addDenied(counts, client, atMs);

@@ -58,7 +58,8 @@ export class ReplayThread {
 
   async add(chunk: LogChunk): Promise<ChunkDone> {
     this.#stream.add(chunk, (entry) => this.#replay.add(entry));
-    await this.#replay.settle();
+    // Lets Ctrl+C and the progress come through.
+    await new Promise((resolve) => setImmediate(resolve));
     const misread = this.#misread;
     this.#misread = '';
     return { lines: this.#stream.counts.read, misread };
@@ -66,7 +67,7 @@ export class ReplayThread {
 
   async finish(): Promise<ThreadResult> {
     this.#stream.finish((entry) => this.#replay.add(entry));
-    return { result: await this.#replay.finish(), lines: this.#stream.counts };
+    return { result: this.#replay.finish(), lines: this.#stream.counts };
   }
 
   async end(): Promise<void> {}

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests } from '../../../../../src/cli/evidence/log-request.ts';
-import { Decider, NO_DECIDER_EVENTS } from '../../../../../src/cli/evidence/replay/decider.ts';
+import { Decider } from '../../../../../src/cli/evidence/replay/decider.ts';
 import { Replay, type ReplayOptions } from '../../../../../src/cli/evidence/replay/replay.ts';
 import { addResults } from '../../../../../src/cli/evidence/replay/result.ts';
 import { createCheck, UNOBSERVED } from '../../../../../src/gateway/core/check.ts';
@@ -64,7 +64,6 @@ test('decides as a gateway does, over several midnights', () => {
     salts: new SaltBooks(),
     isEvaluated: () => true,
     modes: new Map(),
-    ...NO_DECIDER_EVENTS,
   });
   const requestOf = createLogRequests(OPTIONS.policies, []);
   let differences = 0;
@@ -187,6 +186,18 @@ test('counts what policies in shadow mode would deny', async () => {
   expect(policies.get('tried')).toMatchObject({ requests: 5, denied: 3, deniedClients: 1 });
   expect(limits.get('tried')).toMatchObject({ requests: 5, denied: 3 });
   expect(clients.denied).toBe(0);
+});
+
+test('counts the first request of a client that a policy in shadow mode would deny', async () => {
+  const policies = policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default: { mode: shadow, limits: [{ rate: 1/1min, per: global }] }`);
+  const entries = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((address, i) =>
+    logEntry({ address, startMs: LOG_START_MS + i }),
+  );
+  const result = await replayed(entries, { policies });
+  expect(result.policies.get('default')).toMatchObject({ denied: 2, deniedClients: 2 });
 });
 
 test('tells how much depends on when in a second the requests came', async () => {
