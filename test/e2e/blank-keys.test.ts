@@ -1,14 +1,12 @@
 /** A blocked client cannot hide behind blanks: no application, which may trim, gets its key or its address with them. */
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { BLANKS, withBlanks } from '../support/blanks.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
 import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
-import { temporaryFile } from '../support/temporary.ts';
 import { type ByteApplication, startByteApplication } from './support/byte-application.ts';
-import { statusOverHttp2 } from './support/http2-call.ts';
-import { HTTP_2 } from './support/http2-proxies.ts';
+import { HTTP_2, statusOverHttp2 } from './support/http2.ts';
+import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
 const KEY = 'the-blocked-key';
@@ -33,20 +31,6 @@ const BLOCKED: readonly Headers[] = VALUES.map((value) =>
   value.includes(KEY) ? { 'x-api-key': value } : { 'cf-connecting-ip': value },
 );
 
-let gateway: Gateway;
-const stack = new AsyncDisposableStack();
-
-beforeAll(async () => {
-  const file = temporaryFile(stack, POLICIES);
-  gateway = stack.use(await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }));
-});
-afterAll(() => stack.disposeAsync());
-
-function behind(application: ByteApplication, changes: Readonly<Record<string, string>> = {}) {
-  const { port: headgate, grpcPort: grpc } = gateway;
-  return { application: application.port, headgate, grpc, changes };
-}
-
 /** A line break in a value begins another header, which has the key as its name. */
 const BLOCKED_LINE = new RegExp(`^(x-api-key|cf-connecting-ip):[^\\n]*(${KEY}|${ADDRESS})`, 'im');
 
@@ -68,20 +52,22 @@ async function expectNothingServed(get: Get, { heads }: ByteApplication): Promis
 
 const rows: readonly ProxyRow[] = PROXY_ROWS;
 
-describe.each(rows)('$proxy $program', (row) => {
-  test.skipIf(!isHere(row, programs))('serves no blocked client over HTTP/1.1', async () => {
-    await using application = await startByteApplication();
-    await using proxy = await row.start(behind(application));
-    const get: Get = (path, headers) => statusOverHttp1(proxy.url, path, headers);
-    await expectNothingServed(get, application);
+describe.each(rows)('$proxy $program', ({ proxy, program, start }) => {
+  const testWith = test.skipIf(!isHere({ program }, programs));
+
+  testWith('serves no blocked client over HTTP/1.1', async () => {
+    await using proxied = await startProxiedApplication(POLICIES, startByteApplication, start);
+    const get: Get = (path, headers) => statusOverHttp1(proxied.url, path, headers);
+    await expectNothingServed(get, proxied.application);
   });
 
-  const changes = HTTP_2[row.proxy];
+  const changes = HTTP_2[proxy];
   if (changes === undefined) return;
-  test.skipIf(!isHere(row, programs))('serves no blocked client over HTTP/2', async () => {
-    await using application = await startByteApplication();
-    await using proxy = await row.start(behind(application, changes));
-    const get: Get = (path, headers) => statusOverHttp2(proxy.url, path, headers);
-    await expectNothingServed(get, application);
+  testWith('serves no blocked client over HTTP/2', async () => {
+    await using proxied = await startProxiedApplication(POLICIES, startByteApplication, (behind) =>
+      start({ ...behind, changes }),
+    );
+    const get: Get = (path, headers) => statusOverHttp2(proxied.url, path, headers);
+    await expectNothingServed(get, proxied.application);
   });
 });

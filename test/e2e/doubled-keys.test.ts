@@ -4,6 +4,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
 import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
@@ -31,7 +32,7 @@ const VARIANTS: readonly (readonly string[])[] = [
 
 describe.concurrent.each(PROXY_ROWS)('$proxy $program', (row) => {
   test.skipIf(!isHere(row, programs))('passes no request with a blocked key', async () => {
-    await using proxied = await startProxiedApplication(POLICIES, row.start);
+    await using proxied = await startProxiedApplication(POLICIES, startUpstream, row.start);
     const one = await call(proxied.url, '/', { headers: { 'x-api-key': BLOCKED } });
     expect(one.status).toBe(403);
     for (const lines of VARIANTS) {
@@ -39,7 +40,9 @@ describe.concurrent.each(PROXY_ROWS)('$proxy $program', (row) => {
       const status = statusOf(await answerTo(proxied.url, request));
       expect(status, lines.join(' | ')).toSatisfy((code) => [200, 400, 403].includes(code));
     }
-    const served = proxied.seen.map(({ headers }) => String(headers['x-api-key'] ?? ''));
+    const served = proxied.application.seen.map(({ headers }) =>
+      String(headers['x-api-key'] ?? ''),
+    );
     expect(served.filter((keys) => keys.includes(BLOCKED))).toEqual([]);
   });
 });

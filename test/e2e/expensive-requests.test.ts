@@ -6,6 +6,7 @@ import { Agent } from 'node:http';
 import { describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
 import { isHere, proxyStart } from '../support/proxy-starts.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
@@ -35,7 +36,7 @@ describe.each(['nginx', 'envoy', 'envoy-grpc', 'caddy', 'haproxy'].map(proxyStar
     test.skipIf(!isHere(row, programs))(
       'is answered in time during expensive requests',
       async () => {
-        await using proxied = await startProxiedApplication(POLICIES, row.start);
+        await using proxied = await startProxiedApplication(POLICIES, startUpstream, row.start);
         const enter = () => call(proxied.url, '/enter', { method: 'POST' });
         for (let i = 0; i < 6; i++) await enter();
 

@@ -2,6 +2,7 @@
 import { describe, expect, inject, test } from 'vitest';
 import { isHere, PROXY_ROWS } from '../support/proxy-starts.ts';
 import { answerTo } from '../support/raw-http.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
@@ -31,17 +32,17 @@ const REQUESTS: readonly (readonly [hosts: readonly string[], target: string])[]
 
 describe.each(PROXY_ROWS)('$proxy $program', (row) => {
   test.skipIf(!isHere(row, programs))('lets no spelling of a host past its policy', async () => {
-    await using proxied = await startProxiedApplication(POLICIES, row.start);
+    await using proxied = await startProxiedApplication(POLICIES, startUpstream, row.start);
     const send = (hosts: readonly string[], target = '/') => {
       const lines = hosts.map((host) => `Host: ${host}\r\n`).join('');
       const head = `GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`;
       return answerTo(proxied.url, Buffer.from(head, 'latin1'));
     };
     await send(['admin.example.com']);
-    expect(proxied.seen).toHaveLength(1);
+    expect(proxied.application.seen).toHaveLength(1);
 
     for (const [hosts, target] of REQUESTS) await send(hosts, target);
-    const reached = proxied.seen.slice(1).map(({ headers }) => headers.host ?? '');
+    const reached = proxied.application.seen.slice(1).map(({ headers }) => headers.host ?? '');
     expect(reached.filter((host) => /admin.*example/i.test(host))).toEqual([]);
   });
 });

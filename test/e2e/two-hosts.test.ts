@@ -2,14 +2,12 @@
  * A policy for a host applies if the application serves that host. Many servers, such as those of Go, serve the host of
  * an absolute target, whatever the Host header says.
  */
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { describe, expect, inject, test } from 'vitest';
 import { isHere, PROXY_ROWS, type ProxyRow } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
-import { temporaryFile } from '../support/temporary.ts';
 import { type ByteApplication, startByteApplication } from './support/byte-application.ts';
-import { statusOverHttp2 } from './support/http2-call.ts';
-import { HTTP_2 } from './support/http2-proxies.ts';
+import { HTTP_2, statusOverHttp2 } from './support/http2.ts';
+import { startProxiedApplication } from './support/proxied-application.ts';
 
 const programs = inject('programs');
 const ADMIN = 'admin.example.com';
@@ -70,20 +68,6 @@ const HTTP_2_REQUESTS: readonly Readonly<Record<string, string>>[] = [
   { ':authority': 'b', ':scheme': `http://${ADMIN}/` },
 ];
 
-const stack = new AsyncDisposableStack();
-let gateway: Gateway;
-
-beforeAll(async () => {
-  const file = temporaryFile(stack, POLICIES);
-  gateway = stack.use(await startGateway({ HEADGATE_POLICIES: file, HEADGATE_GRPC_PORT: '0' }));
-});
-afterAll(() => stack.disposeAsync());
-
-function behind(application: ByteApplication, changes: Readonly<Record<string, string>> = {}) {
-  const { port: headgate, grpcPort: grpc } = gateway;
-  return { application: application.port, headgate, grpc, changes };
-}
-
 /** The hosts of a request that servers could serve. */
 function hostsOf(head: string): string {
   const [line = '', ...headers] = head.split('\r\n');
@@ -95,34 +79,38 @@ function served({ heads }: ByteApplication): string[] {
   return heads.filter((head) => hostsOf(head).toLowerCase().includes(ADMIN));
 }
 
-/** All proxies have the same client, and the first of them uses up its limit. */
+/** Uses up the limit. */
 async function useUp(get: () => Promise<number | undefined>): Promise<void> {
-  await get();
+  expect(await get()).toBe(200);
   expect(await get()).toBe(429);
 }
 
 const rows: readonly ProxyRow[] = PROXY_ROWS;
 
-describe.each(rows)('$proxy $program', (row) => {
-  test.skipIf(!isHere(row, programs))('lets no absolute target past the policy', async () => {
-    await using application = await startByteApplication();
-    await using proxy = await row.start(behind(application));
+describe.each(rows)('$proxy $program', ({ proxy, program, start }) => {
+  const testWith = test.skipIf(!isHere({ program }, programs));
+
+  testWith('lets no absolute target past the policy', async () => {
+    await using proxied = await startProxiedApplication(POLICIES, startByteApplication, start);
+    const { url, application } = proxied;
     const plain = `GET /x HTTP/1.1\r\nHost: ${ADMIN}\r\nConnection: close\r\n\r\n`;
-    await useUp(async () => statusOf(await answerTo(proxy.url, plain)));
+    await useUp(async () => statusOf(await answerTo(url, plain)));
     const before = served(application).length;
     const requests = [...REQUESTS, ...HOST_BEHIND_TARGET];
-    await Promise.all(requests.map((request) => answerTo(proxy.url, request)));
+    await Promise.all(requests.map((request) => answerTo(url, request)));
     expect(served(application).slice(before)).toEqual([]);
   });
 
-  const changes = HTTP_2[row.proxy];
+  const changes = HTTP_2[proxy];
   if (changes === undefined) return;
-  test.skipIf(!isHere(row, programs))('lets no two hosts of HTTP/2 past the policy', async () => {
-    await using application = await startByteApplication();
-    await using proxy = await row.start(behind(application, changes));
-    await useUp(() => statusOverHttp2(proxy.url, '/x', { ':authority': ADMIN }));
+  testWith('lets no two hosts of HTTP/2 past the policy', async () => {
+    await using proxied = await startProxiedApplication(POLICIES, startByteApplication, (behind) =>
+      start({ ...behind, changes }),
+    );
+    const { url, application } = proxied;
+    await useUp(() => statusOverHttp2(url, '/x', { ':authority': ADMIN }));
     const before = served(application).length;
-    await Promise.all(HTTP_2_REQUESTS.map((headers) => statusOverHttp2(proxy.url, '/x', headers)));
+    await Promise.all(HTTP_2_REQUESTS.map((headers) => statusOverHttp2(url, '/x', headers)));
     expect(served(application).slice(before)).toEqual([]);
   });
 });
