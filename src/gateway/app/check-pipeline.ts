@@ -1,6 +1,7 @@
 /** Puts together what happens to a check: its decision, its spans, and what they report. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import { type Check, type CheckObserver, type CheckOptions, createCheck } from '../core/check.ts';
+import type { CheckSpan } from '../core/check-span.ts';
 import type { HeaderWatch } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
 import type { Denials } from '../denials/denials.ts';
@@ -49,15 +50,14 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
   const check = createCheck(options);
   const { startSpan } = tracing;
   if (startSpan === undefined) return check;
-  return (request, set, nowMs) => {
-    const span = startSpan(request.headers);
-    if (span === undefined) return check(request, set, nowMs);
-    return inSpan(
-      span,
-      () => createCheck({ ...options, span })(request, set, nowMs),
+  const checkIn = (span?: CheckSpan) =>
+    span === undefined ? check : createCheck({ ...options, span });
+  return (request, set, nowMs) =>
+    inSpan(
+      startSpan(request.headers),
+      (span) => checkIn(span)(request, set, nowMs),
       (decision) => decision,
     );
-  };
 }
 
 function checkObserver(

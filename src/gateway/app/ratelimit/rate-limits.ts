@@ -87,13 +87,10 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
 
 function inSpans(answer: RateLimiting['answer'], { startSpan }: Tracing): RateLimiting['answer'] {
   if (startSpan === undefined) return answer;
-  return (call, headers) => {
-    const span = startSpan(headers);
-    if (span === undefined) return answer(call, headers);
-    return inSpan(
-      span,
-      () => answer(call, headers, span),
+  return (call, headers) =>
+    inSpan(
+      startSpan(headers),
+      (span) => answer(call, headers, span),
       ({ decision }) => decision,
     );
-  };
 }

@@ -2,12 +2,13 @@
 import type { CheckSpan } from '../../core/check-span.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 
-/** Ends the span with what `decide` decides. */
+/** Ends the span with what `decide` decides. A check or call that is not sampled has none. */
 export function inSpan<Result>(
-  span: CheckSpan,
-  decide: (span: CheckSpan) => Result | Promise<Result>,
+  span: CheckSpan | undefined,
+  decide: (span?: CheckSpan) => Result | Promise<Result>,
   decisionOf: (result: Result) => Decision,
 ): Result | Promise<Result> {
+  if (span === undefined) return decide();
   const record = (result: Result) => {
     span.decided(decisionOf(result));
     return result;
