@@ -80,13 +80,7 @@ export function startFailureProxy(
   behind: Behind,
 ): Promise<RunningProxy> {
   const { start, toRefuse } = proxyOf(name);
-  if (choice === 'as shipped') return start(behind);
-  // The address of the application is replaced before these texts are.
-  const changes = Object.entries(toRefuse).map(([text, changed]) => [
-    text.replaceAll('127.0.0.1:3000', `127.0.0.1:${behind.application}`),
-    changed,
-  ]);
-  return start({ ...behind, changes: Object.fromEntries(changes) });
+  return start(choice === 'as shipped' ? behind : { ...behind, changes: toRefuse });
 }
 
 export function proxyOf(name: string): FailureProxy {

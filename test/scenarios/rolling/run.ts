@@ -126,17 +126,14 @@ function behind(application: Upstream, places: readonly Place[], changes: Change
 /** The changes that the comments of the file describe. */
 function nginxChanges({ isPatient }: RollingOptions): Changes {
   const server = ({ port }: Place) => `server 127.0.0.1:${port} max_fails=1 fail_timeout=1s;`;
-  return (places) => {
-    const [first] = places as [Place];
-    return {
-      [`server 127.0.0.1:${first.port} max_fails=0;`]: places.map(server).join('\n'),
-      ...(isPatient && {
-        'proxy_connect_timeout 50ms': `proxy_connect_timeout ${PATIENCE}`,
-        'proxy_send_timeout 100ms': `proxy_send_timeout ${PATIENCE}`,
-        'proxy_read_timeout 150ms': `proxy_read_timeout ${PATIENCE}`,
-      }),
-    };
-  };
+  return (places) => ({
+    'server 127.0.0.1:8080 max_fails=0;': places.map(server).join('\n'),
+    ...(isPatient && {
+      'proxy_connect_timeout 50ms': `proxy_connect_timeout ${PATIENCE}`,
+      'proxy_send_timeout 100ms': `proxy_send_timeout ${PATIENCE}`,
+      'proxy_read_timeout 150ms': `proxy_read_timeout ${PATIENCE}`,
+    }),
+  });
 }
 
 function envoyChanges({ isPatient }: RollingOptions): Changes {
@@ -148,13 +145,12 @@ function envoyChanges({ isPatient }: RollingOptions): Changes {
 }
 
 function healthCheckedEndpoints(places: readonly Place[]): Record<string, string> {
-  const [first] = places as [Place];
   const address = (port: number) =>
     `address: { socket_address: { address: 127.0.0.1, port_value: ${port} } }`;
   const endpoint = ({ port, opsPort }: Place) =>
     `              - endpoint: { ${address(port)}, health_check_config: { port_value: ${opsPort} } }`;
   return {
-    [`              - endpoint: { ${address(first.port)} }`]: places.map(endpoint).join('\n'),
+    [`              - endpoint: { ${address(8080)} }`]: places.map(endpoint).join('\n'),
     '#health_checks:': 'health_checks:',
     '#  - timeout: 0.5s': '  - timeout: 0.5s',
     '#    interval': '    interval',
