@@ -35,10 +35,10 @@ function shownImport(page: string) {
 /** Without what names the file in which the policies were written. */
 const WRITTEN = 'policies.yaml: ';
 
-describe.each(PAGES)('docs/recipes/%s', (name) => {
-  const page = readRecipe(new URL(name, FOLDER));
-
-  test.runIf(name !== BY_HAND)('shows what the import makes of its configuration', async () => {
+test.each(PAGES.filter((name) => name !== BY_HAND))(
+  'docs/recipes/%s shows what the import makes of its configuration',
+  async (name) => {
+    const page = readRecipe(new URL(name, FOLDER));
     const { kind, file, source, said } = shownImport(name);
     const folder = mkdtempSync(join(tmpdir(), 'headgate-import-recipe-'));
     try {
@@ -52,7 +52,11 @@ describe.each(PAGES)('docs/recipes/%s', (name) => {
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
+  },
+);
+
+describe.each(PAGES)('docs/recipes/%s', (name) => {
+  const page = readRecipe(new URL(name, FOLDER));
 
   test('has a policy file without warnings, and tests of it that pass', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-import-recipe-'));
