@@ -15,7 +15,7 @@ import { ingressAnnotations } from '../support/ingress-nginx.ts';
 import { policyFileContext } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { findProgram } from '../support/programs.ts';
-import { runProxy } from '../support/proxies.ts';
+import { changed, envoyArguments, runProxy } from '../support/proxies.ts';
 import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
 import { startUpstream } from '../support/upstream.ts';
 import {
@@ -536,16 +536,10 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
   );
 
   function startSidecarEnvoy(port: number, changes: Readonly<Record<string, string>>) {
-    let text = envoyFile();
-    for (const [shipped, changed] of Object.entries(changes)) {
-      expect(text).toContain(shipped);
-      text = text.replaceAll(shipped, changed);
-    }
     const run = mkdtempSync(join(folder, 'envoy-'));
-    const file = join(run, 'envoy.yaml');
-    writeFileSync(file, text);
-    const args = ['-c', file, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warn'];
-    return runProxy('envoy', args, port, run);
+    const behind = { text: envoyFile() };
+    const file = changed('envoy.yaml', { folder: run, changes, behind });
+    return runProxy('envoy', envoyArguments(file), port, run);
   }
 });
 
