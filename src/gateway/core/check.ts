@@ -23,35 +23,30 @@ import type { Trace } from './trace.ts';
 
 export interface CheckOptions {
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts for policies with `on_store_failure: local` while the store fails. */
   readonly local: LocalLimiter;
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
-  /** For a check that is sampled; such a check is made for it alone. */
+  /** Only if the check is sampled. */
   readonly span?: CheckSpan | undefined;
 }
 
-/** Observes a check; the caller reports the decision. */
 export interface CheckObserver {
-  /** The source that identifies the client, for each request. */
   identified(kind: string): void;
-  /** The proxy is not trusted. */
   untrustedProxy(): void;
-  /** The request has headers that its sender may not set; their values were ignored. */
+  /** The sender may not set these headers, so their values were ignored. */
   headersIgnored(names: readonly string[]): void;
-  /** The proxy names a policy for this route that does not exist. */
+  /** The proxy names a policy that does not exist. */
   policyUnknown(name: string): void;
-  /** The request matches no policy, so the default applies. */
+  /** The default policy applies. */
   unmatched(): void;
   /** A policy in shadow mode would have denied a request that was allowed. */
   wouldDeny(decision: Decision): void;
-  /** Each step of a check, for `explain`. Gateways have none, so ordinary requests build no trace events. */
+  /** For `explain`. Gateways have none, so ordinary requests build no trace events. */
   readonly step?: Trace;
 }
 
-/** For callers that need the decision alone. */
 export const UNOBSERVED: CheckObserver = {
   identified: () => {},
   untrustedProxy: () => {},

@@ -22,7 +22,6 @@ type DescriptorPartition = 'descriptor';
 export type HeaderPartition = `header:${string}`;
 export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;
 
-/** What happens to a request if the store fails. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
 
 /** Only `enforce` denies requests. `shadow` counts and reports; `off` does nothing. */
@@ -33,13 +32,13 @@ export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
-  /** Units that one request takes from this limit. */
+  /** Units per request. */
   readonly cost: number;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
   /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
   readonly label: string;
-  /** This limit in the RateLimit-Policy header: `"login";q=5;w=300` */
+  /** `"login";q=5;w=300` */
   readonly policyItem: string;
   /** `5 requests per 5 minutes` */
   readonly description: string;
@@ -56,10 +55,9 @@ export interface Policy {
   readonly name: string;
   readonly mode: PolicyMode;
   readonly limits: readonly Limit[];
-  /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
+  /** They replace `limits` for clients whose listed key has the plan. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
-  /** How long the limits that may count addresses remember them. */
   readonly lookback: Lookback;
 }
 
@@ -122,7 +120,6 @@ function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Fact
   };
 }
 
-/** The limit for the address of clients with unverified keys. */
 function unverifiedLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
   const scale = { factor: factors.unverified, suffix: ':unverified' };
   return {
@@ -153,12 +150,9 @@ function widerLimits(
   }));
 }
 
-/** How a limit differs from the one in the policy file. */
 interface Scale {
   readonly factor: number;
-  /** Follows the label. */
   readonly suffix: string;
-  /** Follows the description. */
   readonly among: string;
 }
 
@@ -194,7 +188,6 @@ function labelOf(name: string, limit: LimitDefinition, index: number): string {
   return parts.filter((part) => part !== '').join(':');
 }
 
-/** Whether clients can invent the value that the limit is per. */
 function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
 }

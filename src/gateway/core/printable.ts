@@ -3,7 +3,6 @@
  * change the direction of writing.
  */
 
-/** Control characters (C0, C1), line breaks, invisible characters and those that change the direction. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 /** In JSON, line breaks occur only between values, so they are safe. */
 const UNSAFE_IN_JSON = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/gu;

@@ -43,7 +43,6 @@ export function countOnce(check: Check): Check {
   };
 }
 
-/** False if the clock was set back, too. */
 function isRecent(atMs: number, nowMs: number): boolean {
   const ageMs = nowMs - atMs;
   return ageMs >= 0 && ageMs < REPEATED_WITHIN_MS;

@@ -1,11 +1,13 @@
-/** What a check compares and finds, step by step: facts without sentences, for `explain`. */
+/**
+ * What a check compares and finds, step by step: facts without sentences, for `explain`. Ordinary requests have no
+ * trace.
+ */
 
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
 import type { ForwardedHeader } from './identity/forwarded-list.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
-/** Called for each step of a check, in order. Ordinary requests have no trace and build no events. */
 export type Trace = (event: TraceEvent) => void;
 
 export type TraceEvent =
@@ -25,7 +27,6 @@ export type TraceEvent =
   | LimitEvent
   | QuotaEvent;
 
-/** The proxy that sent the check. */
 interface ProxyEvent {
   readonly type: 'proxy';
   readonly address: string;
@@ -39,7 +40,6 @@ interface ReportedAddressEvent {
   readonly address: string | undefined;
 }
 
-/** The request has a list of forwarded addresses, and it is not read. */
 export interface ForwardedListIgnoredEvent {
   readonly type: 'forwarded-list-ignored';
   readonly header: ForwardedHeader;
@@ -47,18 +47,15 @@ export interface ForwardedListIgnoredEvent {
   readonly reported: string | undefined;
 }
 
-/** One entry of the list of forwarded addresses. */
 export interface ForwardedEntryEvent {
   readonly type: 'forwarded-entry';
   readonly header: ForwardedHeader;
   readonly entry: string;
   /** Undefined for an entry that is not an address: the walk ends at it. */
   readonly address: string | undefined;
-  /** The trusted proxy that wrote the entry. */
   readonly writtenBy: string;
 }
 
-/** One of the headers that may hold the client's address. */
 export interface AddressHeaderEvent {
   readonly type: 'address-header';
   readonly header: string;
@@ -70,7 +67,6 @@ export interface AddressHeaderEvent {
     | { readonly status: 'not-allowed'; readonly peer: string | undefined };
 }
 
-/** The address that the client counts as. */
 interface ClientAddressEvent {
   readonly type: 'client-address';
   /** Undefined if the proxy reports none: then the proxy's address is counted. */
@@ -87,7 +83,6 @@ export interface IdentitySourceEvent {
   readonly isUnverified: boolean;
 }
 
-/** Whether the client is exempt or blocked. */
 export interface AccessEvent {
   readonly type: 'access';
   readonly access: ClientAccess | undefined;
@@ -103,7 +98,6 @@ interface ClientNamesEvent {
   readonly names: readonly string[];
 }
 
-/** A header that identifies the client can be read in several ways. */
 interface AmbiguousHeaderEvent {
   readonly type: 'ambiguous-header';
   readonly header: string;
@@ -125,12 +119,10 @@ interface PathUnknownEvent {
   readonly policy: string;
 }
 
-/** One policy of the file, and why it applies or not. */
 export interface PolicyEvent {
   readonly type: 'policy';
   readonly policy: string;
   readonly mode: PolicyMode;
-  /** An override changes the mode that the file gives. */
   readonly isModeOverridden: boolean;
   readonly result: PolicyResult;
 }
@@ -143,7 +135,6 @@ export type PolicyResult =
   /** The default policy, when another policy matches. */
   | { readonly status: 'not-needed' };
 
-/** Why a policy applies. */
 export type PolicyReason =
   | 'most-specific'
   | 'named-by-proxy'
@@ -151,13 +142,11 @@ export type PolicyReason =
   | 'other-reading'
   | 'nothing-matches';
 
-/** A part of a route that the request does not match. */
 export interface Requirement {
   readonly part: 'path' | 'host' | 'method';
   readonly value: string;
 }
 
-/** One limit that the request is counted against. */
 interface LimitEvent {
   readonly type: 'limit';
   readonly label: string;
@@ -166,7 +155,6 @@ interface LimitEvent {
   readonly key: string;
 }
 
-/** The state of one limit after the take. */
 export interface QuotaEvent {
   readonly type: 'quota';
   readonly label: string;

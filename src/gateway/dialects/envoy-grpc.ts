@@ -76,7 +76,6 @@ export const envoyGrpc = {
   hasProxyConfig: true,
   parse,
   render,
-  /** The message for an answer. */
   write: writeCheckResponse,
   /** The answer for a caller without the proxy secret. */
   unauthorized: {

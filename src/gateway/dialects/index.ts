@@ -22,7 +22,6 @@ export const HTTP_DIALECTS: readonly Dialect[] = [
   apisix,
 ];
 
-/** HTTP and gRPC. */
 export const DIALECTS = [envoyGrpc, ...HTTP_DIALECTS];
 
 export const DIALECT_NAMES: readonly string[] = DIALECTS.map(({ name }) => name);

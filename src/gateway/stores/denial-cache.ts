@@ -15,10 +15,8 @@ import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/cou
 
 export interface DenialCacheOptions {
   readonly store: QuotaStore;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly maxEntries: number;
-  /** Called for every request that is answered from the cache. */
   readonly onRemembered?: () => void;
 }
 
@@ -58,7 +56,6 @@ export class DenialCache implements QuotaStore {
     this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
   }
 
-  /** Starts caching. From now on every reset must be announced by calling `forget`. */
   enable(): void {
     this.#enabled = true;
   }
@@ -146,7 +143,6 @@ function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
   });
 }
 
-/** The denial after `laterMs` more milliseconds. */
 function after({ result }: Denial, laterMs: number): TakeResult {
   const elapsedMs = Math.max(0, Math.floor(laterMs));
   const states = result.states.map(

@@ -40,7 +40,6 @@ interface BreakerOptions {
   /** Several probes in a row failed: the connection itself may be broken. */
   readonly onSilence?: () => void;
   readonly onOpen?: () => void;
-  /** Called after every failed probe. */
   readonly onStillOpen?: (error: unknown) => void;
   readonly onClose?: () => void;
 }
@@ -89,7 +88,6 @@ export class Breaker implements Gate {
     this.#probeSoon();
   }
 
-  /** Stops probing. */
   close(): void {
     clearTimeout(this.#probing);
   }
@@ -118,11 +116,8 @@ export class Breaker implements Gate {
 }
 
 interface OverloadOptions {
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** How late a timer may be, milliseconds. */
   readonly limitMs: number;
-  /** Called for every request that is shed. */
   readonly onShed?: () => void;
 }
 

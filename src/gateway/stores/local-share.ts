@@ -13,10 +13,9 @@ import type {
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
-/** The rank of this gateway among those that count together, and their number. */
+/** `rank` counts from 0. */
 export interface GatewayRank {
   readonly count: number;
-  /** The first gateway has the rank 0. */
   readonly rank: number;
 }
 
@@ -33,7 +32,6 @@ export class LocalShare implements LocalLimiter {
     this.#memory.record(descriptors);
   }
 
-  /** The state of this process's shares. Takes nothing. */
   peek(descriptors: readonly Descriptor[]): PeekResult {
     return this.#memory.peek(this.#shares(descriptors));
   }

@@ -11,7 +11,6 @@ export interface Window {
   readonly endMs: number;
 }
 
-/** A window and its neighbours. */
 export interface CalendarWindow extends Window {
   /** Ascending: the start of the previous window, the start and the end of this one, the end of the next. */
   readonly bounds: readonly [number, number, number, number];
@@ -41,12 +40,11 @@ export class Calendar {
     return nominalMsOf(this.unit);
   }
 
-  /** The longest window. The clocks of UTC never change. */
   get longestMs(): number {
     return this.zone === 'UTC' ? this.nominalMs : this.nominalMs + CLOCK_CHANGE_MS;
   }
 
-  /** The window that contains a moment. The latest one is remembered, because Intl is slow. */
+  /** The latest window is remembered, because Intl is slow. */
   windowAt(ms: number): CalendarWindow {
     const latest = this.#latest;
     if (latest !== undefined && latest.startMs <= ms && ms < latest.endMs) return latest;
@@ -76,7 +74,7 @@ interface WindowLength {
   readonly calendar?: Calendar | undefined;
 }
 
-/** The window that contains a moment. Without a calendar, windows start at multiples of their length since the epoch. */
+/** Without a calendar, windows start at multiples of their length since the epoch. */
 export function fixedWindowAt({ windowMs, calendar }: WindowLength, nowMs: number): Window {
   if (calendar !== undefined) return calendar.windowAt(nowMs);
   const startMs = nowMs - (nowMs % windowMs);

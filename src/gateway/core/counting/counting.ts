@@ -9,7 +9,6 @@ import { type LocalLimiter, type QuotaStore, StoreError, type TakeResult } from 
 
 export interface CountingOptions {
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts for policies with `on_store_failure: local` while the store fails. */
   readonly local: LocalLimiter;
 }
 

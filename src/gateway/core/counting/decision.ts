@@ -13,7 +13,6 @@ type Verdict = 'allow' | 'deny';
  */
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
-/** What a group has counted. */
 export interface Counted {
   /** Those that `result` is about. */
   readonly descriptors: readonly LimitDescriptor[];
@@ -22,13 +21,12 @@ export interface Counted {
   readonly mode: DecisionMode;
 }
 
-/** The strictest limit of a request, and its state. */
 export interface BindingQuota {
   readonly limit: Limit;
   readonly state: QuotaState;
   /** The clock of the store, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The store key that was counted. It is opaque, and the same for all requests of one client. */
+  /** The store key. It is opaque, and the same for all requests of one client. */
   readonly key: string;
   /** The limit is lower than what the request costs, so no wait helps. */
   readonly isNeverMet?: true;
@@ -37,20 +35,17 @@ export interface BindingQuota {
 /** A denial with the id by which the client, the log and operators know it. */
 export interface Denial extends Denied {
   readonly id: string;
-  /** Of the request, see trace-context.ts. */
+  /** That of the request, see trace-context.ts. */
   readonly traceId?: string | undefined;
 }
 
-/** The client of a denied request. */
 export interface Denied {
-  /** The partition that identifies the client. */
   readonly client: string;
   /** Whether the client may have invented it: an API key that is not listed. */
   readonly isMadeUp: boolean;
   readonly address: AddressPartition;
   /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly identity: string;
-  /** Why it is blocked. */
   readonly accessBy?: ClientAccess | undefined;
 }
 
@@ -71,11 +66,9 @@ export interface Decision {
   readonly mode: DecisionMode;
   /** The name of the policy that decided; `none` if the request was decided before policies were looked at. */
   readonly policy: string;
-  /** Undefined if nothing was measured. */
   readonly binding: BindingQuota | undefined;
   /** The limits that were checked, in the order of the policies. */
   readonly limits: readonly Limit[];
-  /** Every denial has one. */
   readonly denial?: Denial;
   /** The decision repeats an earlier one for the same request; nothing was counted again. */
   readonly isRepeated?: true;
@@ -179,7 +172,6 @@ function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | und
   return binding;
 }
 
-/** Milliseconds. No wait helps if the limit is lower than the cost. */
 function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor): number {
   return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
 }

@@ -8,7 +8,6 @@ import type { HeaderPartition, Limit, Policy } from '../policy.ts';
 import { everyLimit } from './every-limit.ts';
 import type { Descriptor } from './store.ts';
 
-/** A descriptor with the limit that it counts. */
 export interface LimitDescriptor extends Descriptor {
   readonly source: Limit;
 }
@@ -22,7 +21,6 @@ export function keysOf(partition: string, policies: readonly Policy[]): string[]
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 
-/** The partition of a store key. */
 export function partitionOf(key: string): string {
   return key.slice(KEY_PREFIX.length, key.indexOf('}'));
 }
@@ -36,7 +34,6 @@ export type CountedClient = Pick<
   readonly descriptor?: string;
 };
 
-/** When a request is counted, and under which pseudonyms. */
 type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
 
 export function describe(
@@ -59,7 +56,6 @@ export function describe(
   return descriptors;
 }
 
-/** The limits of the client's plan, if the policy has any for it; otherwise the policy's own. */
 function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
@@ -106,7 +102,6 @@ function pushAddress(counting: Counting, limit: Limit, address: AddressPartition
   }
 }
 
-/** What a limit counts: a partition, the client's address, or both. */
 interface Share {
   readonly partition: string | undefined;
   readonly countsAddress: boolean;

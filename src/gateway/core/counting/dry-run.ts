@@ -14,7 +14,6 @@ export function dryRun(reader: QuotaReader): Pick<QuotaStore, 'take'> {
   return { take: async (descriptors) => predicted(descriptors, await reader.peek(descriptors)) };
 }
 
-/** The same for the local limiter. */
 export function localDryRun(
   peek: (descriptors: readonly Descriptor[]) => PeekResult,
 ): LocalLimiter {

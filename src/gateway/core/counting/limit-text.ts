@@ -18,7 +18,7 @@ export function windowLabel({ window, calendar }: Quota & { readonly window: str
   return calendar === undefined || calendar.zone === 'UTC' ? window : `${window}@${calendar.zone}`;
 }
 
-/** Of the RateLimit-Policy header: `"login";q=5;w=300`. */
+/** `"login";q=5;w=300` */
 export function policyItem(label: string, quota: Quota): string {
   return `"${label}";q=${quota.burst};w=${secondsToRefill(quota)}`;
 }
@@ -42,7 +42,6 @@ const UNIT_WORDS: Readonly<Record<string, string>> = {
   d: 'day',
 };
 
-/** Windows of a calendar are words already. */
 function windowWords(window: string): string {
   const count = Number.parseInt(window, 10);
   if (Number.isNaN(count)) return window;

@@ -11,9 +11,7 @@ export interface Memory {
 
 /** The longest lookback of several limits, in milliseconds; 0 if there are none. */
 export interface Lookback {
-  /** Under names that change every day. */
   readonly dailyMs: number;
-  /** Under names that change every 31 days. */
   readonly longMs: number;
 }
 

@@ -15,7 +15,6 @@ export interface PolicyCountingOptions {
   readonly count: Count;
   readonly observer: { wouldDeny(decision: Decision): void };
   readonly name: NameDenial;
-  /** For denials by policies in shadow mode. */
   readonly nameShadow: NameDenial;
   readonly span?: CheckSpan | undefined;
 }

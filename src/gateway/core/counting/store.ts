@@ -25,12 +25,11 @@ export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
 export const MAX_FIXED_UNITS = 2 ** 52;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
-/** A rate and the algorithm that counts it. */
 export interface Quota {
   readonly algorithm: Algorithm;
   /** Units per window; for a token bucket, the units that it regains per window. */
   readonly limit: number;
-  /** Of windows by the calendar, the longest. */
+  /** The longest window, if they follow a calendar. */
   readonly windowMs: number;
   /** For fixed windows. Without it, they start at multiples of `windowMs` since the epoch. */
   readonly calendar?: Calendar | undefined;
@@ -71,7 +70,6 @@ export interface Descriptor {
   readonly previousKey?: string | undefined;
 }
 
-/** The state of one quota after a take. */
 export interface QuotaState {
   /** The quota's burst: the units of an unused quota. */
   readonly limit: number;
@@ -93,7 +91,6 @@ export function unitsNeeded(cost: number): number {
   return cost === 0 ? 1 : Number.NEGATIVE_INFINITY;
 }
 
-/** Whether a take changes what is counted. */
 export function changesCount(
   { quota: { countRejected }, cost }: Pick<Descriptor, 'quota' | 'cost'>,
   admitted: boolean,
@@ -101,7 +98,6 @@ export function changesCount(
   return admitted ? cost !== 0 : countRejected && cost > 0;
 }
 
-/** Whether a denied request may take what is left of the quota. */
 export function isCharge({
   quota: { remainder },
   cost,
@@ -140,31 +136,25 @@ export interface QuotaStore {
 export interface LocalLimiter {
   /** Records what the store admitted, so that clients do not start with full limits when the store fails. */
   record(descriptors: readonly Descriptor[]): void;
-  /** Takes from this process's share of all limits or of none. Never fails. */
   take(descriptors: readonly Descriptor[]): TakeResult;
 }
 
-/** Reads quotas without taking from them. */
+/** Reads without taking. */
 export interface QuotaReader {
-  /** The states before a take. Rejects with a StoreError if the store does not answer in time. */
   peek(descriptors: readonly Descriptor[]): PeekResult | Promise<PeekResult>;
 }
 
 export interface PeekResult {
-  /** In the order of the descriptors. */
   readonly states: readonly QuotaState[];
-  /** The store's clock, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export type StoreErrorReason =
-  /** No answer in time. */
   | 'timeout'
   /** The connection was refused, or no server is known. */
   | 'refused'
   /** The connection broke, or does not exist. */
   | 'connection'
-  /** Too many requests are waiting for the store. */
   | 'overloaded'
   /** The store was too slow recently, so it is not used. */
   | 'given_up'
@@ -175,12 +165,10 @@ export type StoreErrorReason =
   | 'busy'
   | 'clusterdown'
   | 'noscript'
-  /** The server runs no scripts in Lua. */
   | 'nolua'
   | 'noperm'
   | 'wrongpass'
   | 'wrongtype'
-  /** The reply is not one that the script gives. */
   | 'malformed'
   | 'other';
 

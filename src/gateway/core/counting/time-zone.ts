@@ -1,6 +1,5 @@
 /** Dates in a time zone. The rules of the zones are those of Intl. */
 
-/** A day without a change of clocks. */
 export const DAY_MS = 86_400_000;
 
 /** Month 1 is January. Dates beyond the end of a month belong to the next one, as in Date.UTC. */
@@ -29,7 +28,7 @@ export class TimeZone {
     });
   }
 
-  /** The date on the clocks of the zone at a moment in milliseconds since the epoch. */
+  /** On the clocks of the zone, at a moment in milliseconds since the epoch. */
   dateAt(ms: number): PlainDate {
     const read = this.#reading(ms);
     return { year: read('year'), month: read('month'), day: read('day') };

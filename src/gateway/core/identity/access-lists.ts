@@ -8,23 +8,17 @@ import {
   rangeBits,
 } from './address.ts';
 
-/** An exempt client is not counted; a blocked client is denied. */
 export type Access = 'exempt' | 'blocked';
 
 export interface ListEntry {
-  /** A CIDR range, an address or a named range. */
   readonly address: string | undefined;
-  /** Identifier of a listed API key. */
   readonly key: string | undefined;
   /** Milliseconds since the epoch; Infinity for an entry without expiry. */
   readonly expiresMs: number;
-  /** File and line, `policies.yaml:12`. */
   readonly place?: string | undefined;
-  /** What the author of the file wrote at the entry. */
   readonly comment?: string | undefined;
 }
 
-/** The entries that name a client. */
 export interface Listed {
   /** If several entries name the client, this is the one that expires last. */
   readonly exempt: ListEntry | undefined;
@@ -32,14 +26,12 @@ export interface Listed {
   readonly all: readonly { readonly list: 'exempt' | 'block'; readonly entry: ListEntry }[];
 }
 
-/** Why a client is exempt or blocked. */
 export interface ClientAccess {
   readonly access: Access;
-  /** The entry of the policy file that says so. */
   readonly entry?: ListEntry | undefined;
-  /** An override says so, whatever the policy file says. */
+  /** It overrides the policy file. */
   readonly isOverride: boolean;
-  /** When the override was made, milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly overriddenMs?: number | undefined;
 }
 
@@ -48,7 +40,6 @@ export const NOT_LISTED: Listed = { exempt: undefined, block: undefined, all: []
 export interface AccessLists {
   /** Takes an address in its canonical spelling. */
   ofAddress(address: string): Listed;
-  /** Takes the identifier of a listed key. */
   ofKey(id: string): Listed;
   /** Takes an entry of the file, or of the file before. */
   ofEntry(entry: ListEntry, nowMs: number): ListedAgain;

@@ -10,7 +10,7 @@ export interface KnownAddress {
   readonly listed: Listed;
 }
 
-/** Takes an address in its canonical spelling. */
+/** The address is in its canonical spelling. */
 export type AddressBook = (address: string, salts: Salts) => KnownAddress;
 
 const REMEMBERED_ADDRESSES = 10_000;
@@ -19,7 +19,6 @@ export interface AddressBookOptions {
   /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
   readonly ipv6Prefixes: readonly number[];
   readonly accessLists: AccessLists;
-  /** How many addresses are remembered. */
   readonly rememberedAddresses?: number | undefined;
 }
 

@@ -8,12 +8,11 @@ export const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10'],
 };
 
-/** Whether an address, in its canonical spelling, is in a set of ranges. */
+/** Addresses are in their canonical spelling. */
 export interface AddressSet {
   (address: string): boolean;
   /** The range that contains the address, as text for people. Slow. */
   rangeOf(address: string): string | undefined;
-  /** One address of the set; undefined if the set is empty. */
   readonly example: string | undefined;
 }
 
@@ -66,12 +65,11 @@ export function addressNetwork(address: string, ipv6PrefixBits: number): string 
   return `${network.toString()}/${ipv6PrefixBits}`;
 }
 
-/** Takes an address in its canonical spelling. */
 export function isIPv6Text(address: string): boolean {
   return address.includes(':');
 }
 
-/** Whether an address, in its canonical spelling, is on the machine itself. */
+/** The address is in its canonical spelling. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
@@ -172,7 +170,6 @@ const isLocal = compileAddressSet(['loopback', 'private']);
 const LONGEST_SEARCHED = 256;
 
 const DOTTED_WITHIN = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/;
-/** What an IPv6 address consists of. */
 const HEX_AND_COLONS = /[\da-f:]{2,}/gi;
 /** Without two colons in a row, an IPv6 address has eight groups and seven colons. */
 const SHORTEST_FULL = 15;

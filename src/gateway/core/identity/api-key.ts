@@ -14,14 +14,12 @@ import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 export interface ListedKey {
   /** Identifies the client. Two keys with one id share a quota. */
   readonly id: string;
-  /** The digest of the key: 64 lower-case hexadecimal digits. */
   readonly sha256: string;
   readonly plan: string | undefined;
 }
 
 export interface ApiKey {
   readonly partition: string;
-  /** True for a key that the policy file does not list. */
   readonly unverified: boolean;
   readonly plan: string | undefined;
   readonly listed: Listed;

@@ -18,7 +18,6 @@ export interface AddressHeader {
 export interface AddressClaim {
   readonly address: string | undefined;
   readonly header: AddressHeader | undefined;
-  /** Names of address headers that were sent and not accepted. */
   readonly ignored: readonly string[];
 }
 
@@ -27,7 +26,6 @@ export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, i
 /** How many entries of a list of forwarded addresses are followed. Every entry costs a look-up. */
 const MAX_HOPS = 32;
 
-/** `forwarded` is the result of `forwardedAddress`. */
 export type FindClaimedAddress = (
   request: CheckRequest,
   forwarded: string | undefined,
@@ -115,7 +113,6 @@ export function forwardedAddress(
   return address;
 }
 
-/** Which list of forwarded addresses is read, and which addresses in it are proxies of ours. */
 export interface ForwardedTrust {
   readonly header: ForwardedHeader;
   readonly trusts: (address: string) => boolean;

@@ -15,7 +15,6 @@ const NO_CLAIMS: HeaderClaims = new Map();
 export interface HeaderConfig {
   /** Names of the headers that limits are per. */
   readonly headers: readonly string[];
-  /** The headers among them that a trusted proxy sets itself. */
   readonly verifiedHeaders: readonly string[];
 }
 

@@ -35,7 +35,6 @@ export function isLoose(headers: HeaderFields, name: string): boolean {
   return value.length > MAX_VALUE_LENGTH || hasOuterBlank(value);
 }
 
-/** Every blank that the `trim` of some language removes. */
 const OUTER_BLANK = /^[\s\x85\u180e\u200b]|[\s\x85\u180e\u200b]$/;
 
 /**

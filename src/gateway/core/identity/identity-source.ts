@@ -6,10 +6,8 @@ import type { AddressHeader } from './client-address.ts';
 
 export type IdentitySource = 'api_key' | 'user' | 'ip' | AddressHeader;
 
-/** What a request says about its client, as far as it is accepted. */
 export interface IdentityClaims {
   readonly apiKey: ApiKey | undefined;
-  /** A partition. */
   readonly user: string | undefined;
   readonly addressHeader: AddressHeader | undefined;
 }

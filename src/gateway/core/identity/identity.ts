@@ -30,7 +30,7 @@ import { type AddressPartition, type ClaimedIdentity, userPartition } from './pa
 import type { Salts } from './salts.ts';
 
 export interface ClientIdentity {
-  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
+  /** `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly kind: string;
   /** The partition of the client's key, user or address, whichever identifies it. */
   readonly partition: string;
@@ -38,17 +38,12 @@ export interface ClientIdentity {
   /** The API key and the user of the request, whether or not they identify the client. */
   readonly apiKey: ClaimedIdentity | undefined;
   readonly user: string | undefined;
-  /** The plan of a listed API key. */
   readonly plan: string | undefined;
   readonly headers: HeaderClaims;
-  /** Undefined for a client that is neither exempt nor blocked. */
   readonly access: Access | undefined;
-  /** Why the client is exempt or blocked. */
   readonly accessBy: ClientAccess | undefined;
-  /** A header that identifies the client can be read in several ways. */
   readonly isAmbiguous: boolean;
   readonly untrustedProxy: boolean;
-  /** Names of headers that were sent and not accepted, because the sender may not set them. */
   readonly ignoredHeaders: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { addressNetwork, isIPv6Text } from './address.ts';
 import type { PeriodSalts, Salts } from './salts.ts';
 
-/** The partition of something that a request claims about its client. */
+/** A claim of a request about its client. */
 export interface ClaimedIdentity {
   readonly partition: string;
   /** True if the client may have invented the claim, such as an API key that the policy file does not list. */
@@ -24,7 +24,6 @@ export interface AddressPartition {
   readonly wider: readonly AddressPartition[];
 }
 
-/** The partition of limits `per: global`. */
 export const GLOBAL_PARTITION = 'g';
 
 /** 22 base64url characters carry 132 bits, so two clients never share a digest. */
@@ -109,7 +108,6 @@ export function descriptorPartition(text: string, kept: KeyObject): string {
   return keyed(DESCRIPTOR, text, kept);
 }
 
-/** All current and previous pseudonyms of an address and of its wider networks. */
 export function pseudonymsOf({ daily, long, wider }: AddressPartition): string[] {
   const own = [daily.current, daily.previous, long?.current, long?.previous];
   return [...own.filter((each) => each !== undefined), ...wider.flatMap(pseudonymsOf)];

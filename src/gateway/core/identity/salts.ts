@@ -5,14 +5,13 @@
 import type { KeyObject } from 'node:crypto';
 import { MAX_WINDOW_MS } from '../counting/store.ts';
 
-/** The length of a salt, the same as that of the digests. */
 export const SALT_BYTES = 32;
 
 export const DAY_MS = 86_400_000;
 /** It is as long as the longest window, so that no window reaches back further than the previous period. */
 export const LONG_PERIOD_MS = MAX_WINDOW_MS;
 
-/** The start of the period that contains `nowMs`, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export function periodStart(nowMs: number, periodMs: number): number {
   return Math.floor(nowMs / periodMs) * periodMs;
 }
@@ -37,7 +36,6 @@ export interface Salts {
 }
 
 export interface SaltSource {
-  /** The salts in force at `nowMs`. Returns the same object until they change. */
   at(nowMs: number, hasLongWindows: boolean): Salts;
 }
 

@@ -21,7 +21,6 @@ export interface Route<T> extends RouteMatch {
   readonly value: T;
 }
 
-/** A request as matchers compare it; made by `matchable`. */
 export interface Matchable {
   readonly method: string;
   readonly host: string;
@@ -199,7 +198,6 @@ export function routeOrder({ methods, host, path }: RouteMatch): string {
   return orderOf(pathPattern(path), host, methods !== undefined);
 }
 
-/** Segment kinds, then host, then method, each written so that the more specific one sorts first. */
 function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
   const kinds = pattern
     .slice(1)
@@ -208,7 +206,7 @@ function orderOf(pattern: string, host: string | undefined, methodNamed: boolean
   return `${kinds.join('')} ${hostOrder(host)} ${methodNamed ? 0 : 1}`;
 }
 
-/** Named hosts, then longer wildcard domains before shorter ones, then any. Names have at most 253 characters. */
+/** Names have at most 253 characters. */
 function hostOrder(host: string | undefined): string {
   if (host === undefined) return '999';
   return host.startsWith('*.') ? String(998 - host.length) : '000';

@@ -18,16 +18,12 @@ export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly naming: Naming;
-  /** The keys are partitions. */
   readonly listedClients: ListedClients;
   readonly answers: AnswerStyle;
-  /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
   /** Whether a limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
-  /** Applies to requests that match no other policy. */
   readonly fallback: Policy;
-  /** Whether a policy has this name. */
   has(name: string): boolean;
   /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
   policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
@@ -46,13 +42,11 @@ export interface Naming {
   readonly accessLists: AccessLists;
 }
 
-/** The parts of a request that policies match. */
 type RequestLine = Pick<
   CheckRequest,
   'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
 >;
 
-/** How answers are written, in every dialect. */
 export interface AnswerStyle {
   /** X-RateLimit-Reset as seconds since the epoch or from now. */
   readonly reset: 'epoch' | 'delta';
@@ -165,7 +159,6 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-/** The matcher has one policy, so one reading that matches is enough. */
 function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
   for (const reading of readings) {
     const policy = matcher(reading);

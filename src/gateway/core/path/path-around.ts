@@ -9,9 +9,7 @@ interface Node {
   readonly id: number;
   readonly names: Map<string, Node>;
   parameter: Node | undefined;
-  /** Whether a path ends here. */
   isEnd: boolean;
-  /** Whether a path goes on with `*`. */
   isOpen: boolean;
 }
 

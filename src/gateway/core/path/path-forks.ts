@@ -1,7 +1,6 @@
 /** The steps at which servers read a path differently. Each step returns all readings of a text, the likeliest first. */
 import { decode } from './percent-encoding.ts';
 
-/** Lower case; and for characters beyond ASCII, also the lower case of the upper case, which may differ. */
 export function foldedCases(text: string): string[] {
   const lower = text.toLowerCase();
   return NOT_ASCII.test(text) ? [lower, text.toUpperCase().toLowerCase()] : [lower];

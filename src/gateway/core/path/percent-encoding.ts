@@ -123,7 +123,6 @@ function byteAt(text: string, index: number, readsRawBytes: boolean): number {
   return hexAt(text, index + 1, 2);
 }
 
-/** The UTF-16 code unit of `%u006c`. */
 function unicodeEscapeAt(text: string, index: number): number {
   const isMarked = text.charCodeAt(index) === PERCENT && isLetterU(text.charCodeAt(index + 1));
   return isMarked ? hexAt(text, index + 2, 4) : NO_BYTE;
@@ -133,7 +132,6 @@ function isLetterU(code: number): boolean {
   return code === 0x75 || code === 0x55;
 }
 
-/** The number of `digits` hexadecimal digits, or NO_BYTE. */
 function hexAt(text: string, index: number, digits: number): number {
   let value = 0;
   for (let i = index; i < index + digits; i++) {
@@ -144,7 +142,6 @@ function hexAt(text: string, index: number, digits: number): number {
   return value;
 }
 
-/** The number of characters of the byte at an index. */
 function widthAt(text: string, index: number): number {
   return text.charCodeAt(index) === PERCENT ? ESCAPE_LENGTH : 1;
 }

@@ -67,7 +67,6 @@ export function isMark(code: number): boolean {
   return code === 0xd800 || code === 0xd801;
 }
 
-/** The path as people see it. */
 export function withShownMarks(path: string): string {
   return path.replace(MARKS, '\ufffd');
 }
@@ -100,7 +99,6 @@ function withSingleMark(segment: string): string {
   return (withoutLooseEnd(rest) === '' ? kept : kept + rest).replace(ROWS, single);
 }
 
-/** The mark of a row of marks. */
 function single(marks: string): string {
   return marks.includes(STRAY) ? STRAY : GAP;
 }

@@ -15,9 +15,7 @@ export interface EnvoyCheck {
   host: string;
   /** Without pseudo headers. Repeated headers are joined with a comma. */
   readonly headers: Record<string, string>;
-  /** The address that connected to Envoy. */
   peer: string | undefined;
-  /** What the route's `check_settings` say. */
   readonly contextExtensions: Record<string, string>;
 }
 
@@ -123,7 +121,6 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
   return check;
 }
 
-/** What headgate writes into a `CheckResponse`. */
 export interface EnvoyAnswer {
   /** A status code of gRPC; 0 allows the request. */
   readonly code: number;
@@ -151,7 +148,6 @@ export function writeCheckResponse({ code, status, headers, body }: EnvoyAnswer)
   return codeField + messageField(2, denied);
 }
 
-/** A `HeaderValueOption` for each header. */
 function headerOptions(field: number, headers: readonly string[], action: string): string {
   let options = '';
   for (let i = 0; i < headers.length; i += 2) {

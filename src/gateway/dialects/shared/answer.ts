@@ -31,7 +31,6 @@ export function answer(
   };
 }
 
-/** Renders for a proxy that passes this answer on unchanged. */
 export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
   return (decision, style) => answer(decision, style, badRequest);
 }

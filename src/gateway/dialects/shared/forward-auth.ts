@@ -11,15 +11,12 @@ import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './reported.
 /** Names of headers, in lower case. */
 interface ForwardAuthHeaders {
   readonly method: string;
-  /** The request target with its query. */
   readonly target: string;
   /** The target that the client sent, if `target` is another one. */
   readonly sentTarget?: string;
   /** The client's `Host`, if the proxy sends another one to the gateway. */
   readonly host?: string;
-  /** The address that connected to the proxy. */
   readonly peer: string;
-  /** The client's address as the proxy knows it. */
   readonly client?: string;
   /** `peer` or `client`. Without this header, and without method and target, the proxy is misconfigured. */
   readonly requiredAddress: string;
@@ -32,7 +29,6 @@ export interface ForwardAuthOptions {
   readonly headers: ForwardAuthHeaders;
   /** The status for requests that no honest client sends, if the proxy passes it on as a denial. */
   readonly badRequest: Dialect['badRequest'];
-  /** Whether `headgate proxy-config` writes a file for this proxy. */
   readonly hasProxyConfig: boolean;
   /** How to read the peer from its header. By default the header must have one value. */
   readonly readPeer?: ReadHeader;
@@ -103,7 +99,6 @@ function singleTarget(headers: HeaderFields, name: string): string | undefined {
   return value.includes(', ') ? undefined : value;
 }
 
-/** Gets names and what was found under each. */
 function namesOfMissing(
   required: readonly (readonly [name: string, value: string | undefined])[],
 ): string[] {

@@ -4,7 +4,7 @@ import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Limit } from '../../core/policy.ts';
 
-/** Returns name, value, name, value, for allowed and for denied requests. */
+/** Returns name, value, name, value. */
 export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
   const headers = ['Cache-Control', 'no-store'];
   if (decision.mode !== 'enforced') headers.push('X-RateLimit-Mode', decision.mode);

@@ -12,7 +12,6 @@ export function addressHeaders(...names: readonly (string | undefined)[]): reado
   return [...new Set(all.filter((name) => name !== undefined))];
 }
 
-/** Adds the lists of forwarded addresses to what the proxy says itself. */
 export function withForwardedLists(
   reported: Omit<ReportedAddresses, 'forwardedFor' | 'forwarded'>,
   headers: HeaderFields,

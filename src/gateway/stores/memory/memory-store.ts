@@ -22,7 +22,6 @@ import { WindowCounter } from './window-counter.ts';
 import { WindowLog } from './window-log.ts';
 
 export interface MemoryStoreOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Maximum number of keys. Keys that were not used lately are evicted. */
   readonly maxKeys: number;
@@ -46,7 +45,6 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     this.#remainders = new Remainders(maxKeys);
   }
 
-  /** Number of keys. */
   get size(): number {
     return this.#meters.size;
   }

@@ -63,7 +63,6 @@ export class Remainders {
   }
 }
 
-/** The admitted calls of one key. */
 class AdmittedCalls {
   used = false;
   readonly #windowMs: number;

@@ -14,7 +14,7 @@ export class TokenBucket implements Meter {
   used = false;
   #atMs = 0;
   #debt = 0;
-  /** At the moment of the take. Set by `fits`. */
+  /** Set by `fits`. */
   #leastDebt = 0;
   #expiresMs = Number.NEGATIVE_INFINITY;
 

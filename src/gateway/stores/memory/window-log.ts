@@ -68,7 +68,6 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Returns when so many of the units that count have left the window. */
   #waitMs(units: number, nowMs: number): number {
     return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
   }
@@ -111,7 +110,6 @@ export class WindowLog implements Meter {
     return this.#totalAt(this.#length - 1) - this.#totalAt(place - 1);
   }
 
-  /** The place of the first request after a moment. */
   #firstAfter(stampMs: number): number {
     if (this.#length === 0 || this.#stampAt(0) > stampMs) return 0;
     return this.#firstPlace(0, (place) => this.#stampAt(place) > stampMs);

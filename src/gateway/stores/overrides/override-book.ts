@@ -16,10 +16,8 @@ import type { OverrideStore, StoredOverride } from './override-store.ts';
 
 interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onChange: (inForce: readonly Override[]) => void;
-  /** Called after this many overrides that the store had lost were stored again. */
   readonly onRestored: (count: number) => void;
 }
 
@@ -46,7 +44,6 @@ export class OverrideBook {
     return this.#current;
   }
 
-  /** The overrides in force, in the order in which they end. */
   list(): readonly Override[] {
     return this.#inForce;
   }
@@ -63,7 +60,6 @@ export class OverrideBook {
     return [...this.#inForce, ...past.map(({ override }) => override)];
   }
 
-  /** Rejects if the override store cannot be reached or is full. */
   async write(override: Override): Promise<void> {
     await this.#options.overrideStore.put(toStored(override));
     await this.refresh();
@@ -204,7 +200,6 @@ class EndedOverrides {
     if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
   }
 
-  /** Lists those of the last day; the one that ended last comes first. */
   list(nowMs: number): EndedOverride[] {
     return [...this.#ended.values()]
       .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)

@@ -1,9 +1,8 @@
 /** The port to stored overrides, and the override store of a single process. */
 
 export interface StoredOverride {
-  /** Identifies the override. A later override about the same replaces it. */
   readonly about: string;
-  /** When the override ends, milliseconds since the epoch by the clock of this process. */
+  /** Milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
   /**
    * A removed override leaves a note that begins with `-`, or nothing. It stays until the override would have ended, so

@@ -19,14 +19,12 @@ const terms = {
   sinceMs: moment,
   untilMs: moment,
   reason: printable(200),
-  /** The operator, by a name that nobody verified. */
   by: printable(64),
 };
 
 const overrideSchema = z.discriminatedUnion('about', [
   z.object({
     about: z.literal('client'),
-    /** A partition. */
     client: printable(LONGEST_NAME),
     /** Whether the partition is an address under the salt that changes every 31 days. */
     isLong: z.boolean(),
@@ -42,7 +40,6 @@ const overrideSchema = z.discriminatedUnion('about', [
   z.object({ about: z.literal('log_level'), level: z.enum(LOG_LEVELS), ...terms }),
   z.object({
     about: z.literal('log_allows'),
-    /** Logs one in this many allowed requests. */
     oneIn: z.int().positive(),
     ...terms,
   }),
@@ -105,7 +102,6 @@ export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | und
   }
 }
 
-/** One word for each override: the label of a metric. */
 export function overrideEffects(overrides: readonly Override[]): string[] {
   return overrides.map((override) => {
     if (override.about === 'client') return override.access;
@@ -113,7 +109,6 @@ export function overrideEffects(overrides: readonly Override[]): string[] {
   });
 }
 
-/** The log settings of the overrides; undefined where no override sets one. */
 export function loggingIn(overrides: readonly Override[]) {
   const level = overrides.find((override) => override.about === 'log_level');
   const allows = overrides.find((override) => override.about === 'log_allows');

@@ -18,11 +18,9 @@ const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
 /** No override is stored for longer, see lua/write-overrides.lua. */
 const LONGEST_MS = 32 * 86_400_000;
-/** The script replaces or keeps what is stored under the same field. */
 const REPLACE = 0;
 const KEEP = 1;
 
-/** One override, as the script takes it. */
 type Row = readonly [about: string, lifetimeMs: number, text: string];
 /** Clocks that differ by less are treated as equal, because the duration of a reply is unknown. */
 const SAME_CLOCK_MS = 2_000;
@@ -30,7 +28,6 @@ const SAME_CLOCK_MS = 2_000;
 export interface RedisOverrideStoreOptions {
   readonly client: RedisClient;
   readonly deadlineMs: number;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 

@@ -47,7 +47,6 @@ export function listenTo(
   });
 }
 
-/** Keys in one group, and in one message. */
 const GROUP_SIZE = 500;
 
 /**
@@ -70,7 +69,6 @@ async function reset(client: RedisClient, keys: readonly string[]): Promise<void
   await client.publish(RESET_CHANNEL, JSON.stringify(keys));
 }
 
-/** The keys that a message names; none if the message is not from a gateway. */
 export function keysIn(message: string): string[] {
   try {
     const keys: unknown = JSON.parse(message);
@@ -87,7 +85,7 @@ export class Allowance {
   #left = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: milliseconds of a monotonic clock. */
+  /** Milliseconds of a monotonic clock. */
   constructor(perSecond: number, now: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
     this.#now = now;

@@ -33,7 +33,6 @@ function retryAfter(attempt: number): number {
 
 export interface RedisClientOptions {
   readonly target: RedisTarget;
-  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
   readonly onError: (error: Error) => void;
 }

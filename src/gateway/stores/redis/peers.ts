@@ -16,7 +16,6 @@ const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
 /** After Redis was down, every gateway that has reconnected has sent a heartbeat within this time. */
 const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
 
-/** How many gateways have sent a heartbeat lately. Rejects with the error of Redis. */
 export async function countGateways(client: RedisClient): Promise<number> {
   const [[seconds = 0], reports] = await Promise.all([client.time(), client.hgetall(REPLICAS_KEY)]);
   const nowMs = Number(seconds) * 1_000;
@@ -28,7 +27,6 @@ interface ReplicasOptions {
   readonly client: RedisClient;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
   readonly assumed: GatewayRank;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -83,28 +81,23 @@ const ANSWERS_PER_SECOND = 50;
 /** Bounds for all answers to one query. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const MOST_ANSWERS = 1_000;
-/** The characters of an id or a channel. */
 const LONGEST_NAME = 128;
 
 interface PeerGatewaysOptions {
   readonly client: RedisClient;
   /** The number of the database. Redis has one set of channels for all of them. */
   readonly database: number;
-  /** The known number of gateways, including this one. */
   readonly count: () => number;
-  /** This gateway's answer to a query. */
   readonly answer: (query: unknown) => Promise<unknown>;
 }
 
 export interface QueryReplies {
   readonly answers: readonly unknown[];
-  /** The number of gateways that should have answered. */
   readonly asked: number;
 }
 
 interface Pending {
   readonly answers: unknown[];
-  /** Total length of the messages. */
   characters: number;
   readonly onAnswer: () => void;
 }
@@ -139,7 +132,6 @@ export class PeerGateways {
     this.#replyTo = `${this.#queries}:${randomUUID()}`;
   }
 
-  /** The channels to subscribe to. */
   get channels(): readonly string[] {
     return [this.#queries, this.#replyTo];
   }

@@ -32,16 +32,12 @@ import {
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
-  /** The caller closes it. */
   readonly client: RedisClient;
   readonly inFlight: InFlight;
-  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
-  /** Replaces the server's clock in tests, milliseconds since the epoch. */
+  /** Replace the clocks of the server and of this gateway in tests, milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Replaces the clock of this gateway in tests, milliseconds since the epoch. */
   readonly ownNow?: () => number;
-  /** Called after every script call that was answered. */
   readonly onBatch?: (durationMs: number, requests: number) => void;
   /** Called once for every script call that failed, and for every request that was not sent. */
   readonly onError?: (reason: StoreErrorReason, cause: unknown, checks: number) => void;
@@ -185,7 +181,6 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 }
 
-/** Throws a StoreError if the reply cannot be the reply to this batch. */
 function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[] {
   const results = batch.map(({ descriptors, onDebt }) => reply.read(descriptors, onDebt));
   reply.end();

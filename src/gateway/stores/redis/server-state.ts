@@ -10,11 +10,8 @@ const SCAN_COUNT = '250';
 const COUNTER_PREFIX = 'hg:v1:{';
 
 export interface Keyspace {
-  /** About how many windows count a client now. */
   readonly activeWindows: number;
-  /** Keys scanned. */
   readonly sampledKeys: number;
-  /** True if all keys were scanned. */
   readonly isExact: boolean;
   /** About how many bytes; undefined if not requested. */
   readonly memoryBytes?: number | undefined;
@@ -92,11 +89,9 @@ async function averageBytes(server: Redis, keys: readonly string[]): Promise<num
   return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
 }
 
-/** The fields of a reply to INFO. */
 export class ServerInfo {
   readonly #fields = new Map<string, string>();
 
-  /** Lines such as `role:master`, under headings that begin with a `#`. */
   constructor(reply: string) {
     for (const line of reply.split(/\r?\n/)) {
       const colon = line.indexOf(':');
@@ -106,12 +101,10 @@ export class ServerInfo {
     }
   }
 
-  /** Undefined if the server's version does not have this field. */
   text(name: string): string | undefined {
     return this.#fields.get(name);
   }
 
-  /** 0 if the server's version does not have this field. */
   number(name: string): number {
     const number = Number(this.#fields.get(name) ?? 0);
     return Number.isFinite(number) ? number : 0;

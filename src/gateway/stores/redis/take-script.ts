@@ -34,7 +34,6 @@ export type OnDebt = (descriptor: Descriptor, debt: number) => void;
 export interface Clocks {
   /** The clock of this gateway. It tells which windows of a calendar the script may need. */
   readonly ownMs: number;
-  /** Replaces the server's clock. */
   readonly serverMs?: number | undefined;
 }
 
@@ -139,7 +138,6 @@ export class TakeReply {
     return { admitted, states, nowMs: this.#nowMs };
   }
 
-  /** The result of a peek. Throws a StoreError as above. */
   peeked(descriptors: readonly Descriptor[]): PeekResult {
     const reading = { admitted: false, hasTaken: false };
     return { states: descriptors.map((each) => this.#state(each, reading)), nowMs: this.#nowMs };
@@ -180,7 +178,6 @@ export class TakeReply {
   }
 }
 
-/** How to read the numbers of a descriptor. */
 interface Reading {
   readonly admitted: boolean;
   readonly hasTaken: boolean;

@@ -40,7 +40,6 @@ interface OpenList {
 
 interface BlobStart {
   readonly type: string;
-  /** Bytes. */
   readonly length: number;
 }
 

@@ -73,7 +73,6 @@ export function parseSimple(type: string, line: Buffer): unknown {
   throw unreadable('something that is not RESP');
 }
 
-/** The value of a string whose length came first. */
 export function parseBlob(type: string, bytes: Buffer): unknown {
   if (type === '$') return bytes;
   if (type === '!') return new ReplyError(bytes.toString());
