@@ -29,3 +29,6 @@ export interface CheckRequest {
   /** Names of required headers that the proxy did not send: it is misconfigured. */
   readonly missing: readonly string[];
 }
+
+/** The list that the proxy maintains. The client can write the other one. */
+export type ForwardedHeader = 'x-forwarded-for' | 'forwarded';

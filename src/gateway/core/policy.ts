@@ -99,8 +99,13 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
-  policy.lookback = lookbackOf([limits, ...plans.values()].flat().flatMap(limitsOfAddresses));
+  policy.lookback = lookbackOf(everyLimit(policy).flatMap(limitsOfAddresses));
   return policy;
+}
+
+/** The policy's own limits, then those of its plans. */
+export function everyLimit({ limits, plans }: Pick<Policy, 'limits' | 'plans'>): Limit[] {
+  return [limits, ...plans.values()].flat();
 }
 
 /** The limits by which an address may be counted if a policy has this one. */
@@ -112,51 +117,37 @@ function limitsOfAddresses(limit: Limit): Limit[] {
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
 
-function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
-  return {
-    ...multipliedLimit(written, owner, { factor: 1, suffix: '', among: '' }),
-    unverified: isClaimed(written.per) ? unverifiedLimit(written, owner, factors) : undefined,
-    wider: widerLimits(written, owner, { ...factors, factor: 1, suffix: '' }),
-  };
-}
-
-function unverifiedLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
-  const scale = { factor: factors.unverified, suffix: ':unverified' };
-  return {
-    ...multipliedLimit(written, owner, { ...scale, among: '' }),
-    unverified: undefined,
-    wider: widerLimits(written, owner, { ...factors, ...scale }),
-  };
-}
-
-function widerLimits(
-  written: LimitDefinition,
-  owner: LimitOwner,
-  {
-    widerNetworks,
-    factor,
-    suffix,
-  }: Pick<Factors, 'widerNetworks'> & Pick<Scale, 'factor' | 'suffix'>,
-): Limit[] {
-  if (written.per === 'global') return [];
-  return widerNetworks.map(({ prefixBits, factor: networkFactor }) => ({
-    ...multipliedLimit(written, owner, {
-      factor: factor * networkFactor,
-      suffix: `${suffix}:ipv6-${prefixBits}`,
-      among: ` from one IPv6 /${prefixBits} network`,
-    }),
-    unverified: undefined,
-    wider: [],
-  }));
-}
-
+/** How a limit differs from the one in the policy file. */
 interface Scale {
   readonly factor: number;
   readonly suffix: string;
   readonly among: string;
 }
 
-function multipliedLimit(
+const AS_WRITTEN: Scale = { factor: 1, suffix: '', among: '' };
+
+function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
+  const withNetworks = (scale: Scale, unverified?: Limit): Limit => ({
+    ...scaledLimit(written, owner, scale),
+    unverified,
+    wider: written.per === 'global' ? [] : networkLimits(scale),
+  });
+  const networkLimits = (scale: Scale): Limit[] =>
+    factors.widerNetworks.map(({ prefixBits, factor }) => ({
+      ...scaledLimit(written, owner, {
+        factor: scale.factor * factor,
+        suffix: `${scale.suffix}:ipv6-${prefixBits}`,
+        among: ` from one IPv6 /${prefixBits} network`,
+      }),
+      unverified: undefined,
+      wider: [],
+    }));
+  if (!isClaimed(written.per)) return withNetworks(AS_WRITTEN);
+  const scale = { ...AS_WRITTEN, factor: factors.unverified, suffix: ':unverified' };
+  return withNetworks(AS_WRITTEN, withNetworks(scale));
+}
+
+function scaledLimit(
   written: LimitDefinition,
   { policy, cost, label }: LimitOwner,
   { factor, suffix, among }: Scale,

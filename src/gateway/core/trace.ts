@@ -3,9 +3,9 @@
  * trace.
  */
 
+import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
-import type { ForwardedHeader } from './identity/forwarded-list.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
 export type Trace = (event: TraceEvent) => void;

@@ -2,8 +2,8 @@
  * Counts descriptors: in the store or, while the store fails, as their policies say. Checks, shadow policies and calls of
  * the rate limit service all count here.
  */
-import type { CheckSpan } from '../check-span.ts';
-import type { Counted } from './decision.ts';
+import type { HeaderFields } from '../check-request.ts';
+import type { Counted, Decision } from './decision.ts';
 import type { LimitDescriptor } from './descriptor.ts';
 import { type LocalLimiter, type QuotaStore, StoreError, type TakeResult } from './store.ts';
 
@@ -70,3 +70,18 @@ function countWithoutStore(descriptors: readonly LimitDescriptor[], local: Local
 function isCountedLocally({ source }: LimitDescriptor): boolean {
   return source.policy.onStoreFailure === 'local';
 }
+
+/** The span of a check or call, and those of its takes. A check that is not sampled has none. */
+export interface CheckSpan {
+  startTake(descriptors: number): TakeSpan;
+  decided(decision: Decision): void;
+  failed(error: unknown): void;
+}
+
+export interface TakeSpan {
+  answered(admitted: boolean): void;
+  failed(error: unknown): void;
+}
+
+/** `headers` may hold the trace context of the caller. Returns undefined for a check that is not sampled. */
+export type StartCheckSpan = (headers: HeaderFields) => CheckSpan | undefined;

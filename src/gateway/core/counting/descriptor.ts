@@ -4,8 +4,7 @@ import type { CheckContext } from '../check-context.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from '../identity/partition.ts';
 import { reachesPrevious } from '../identity/salts.ts';
-import type { HeaderPartition, Limit, Policy } from '../policy.ts';
-import { everyLimit } from './every-limit.ts';
+import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../policy.ts';
 import type { Descriptor } from './store.ts';
 
 export interface LimitDescriptor extends Descriptor {

@@ -118,17 +118,14 @@ export function rangeBits(cidr: string): string {
 
 function membership(cidrs: readonly string[]): (address: string) => boolean {
   const ranges = new BlockList();
-  for (const cidr of cidrs) addRange(ranges, cidr);
+  for (const { address, bits } of cidrs.map(parseRange)) {
+    ranges.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6');
+  }
   return (address) => ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 function own(named: Readonly<Record<string, readonly string[]>>, entry: string) {
   return Object.hasOwn(named, entry) ? named[entry] : undefined;
-}
-
-function addRange(ranges: BlockList, cidr: string): void {
-  const { address, bits } = parseRange(cidr);
-  ranges.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 function parseRange(cidr: string): { readonly address: string; readonly bits: number } {

@@ -85,24 +85,17 @@ function withoutReplaced(key: string): string {
   return key.slice(start, end);
 }
 
-function digestOf(key: string): string {
-  return hash('sha256', asBytes(key), 'base64url');
-}
-
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
 /** Header values have one character per byte. The policy file lists digests of the bytes. */
-function asBytes(key: string): string | Buffer {
-  return BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
+function digestOf(key: string): string {
+  const bytes = BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
+  return hash('sha256', bytes, 'base64url');
 }
 
 function unlisted(digest: string): ApiKey {
-  return {
-    partition: unlistedKeyPartition(digest),
-    unverified: true,
-    plan: undefined,
-    listed: NOT_LISTED,
-  };
+  const partition = unlistedKeyPartition(digest);
+  return { partition, unverified: true, plan: undefined, listed: NOT_LISTED };
 }
 
 /** The token of `Authorization: Bearer token` (RFC 6750, section 2.1). The scheme is case-insensitive (RFC 9110, section 11.1). */

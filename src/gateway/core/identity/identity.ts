@@ -4,28 +4,25 @@
  */
 
 import type { CheckContext } from '../check-context.ts';
-import type { CheckRequest } from '../check-request.ts';
+import type { CheckRequest, ForwardedHeader } from '../check-request.ts';
 import type { Access, ClientAccess } from './access-lists.ts';
 import { type AddressSet, canonicalAddress } from './address.ts';
 import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
 import { compileApiKeys, type ListedKey } from './api-key.ts';
-import { compileAccess } from './client-access.ts';
-import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
 import {
+  chooseSource,
+  claimedPartition,
   compileAmbiguity,
   compileHeaderClaims,
   type HeaderClaims,
   type HeaderConfig,
-} from './client-headers.ts';
-import type { ForwardedHeader } from './forwarded-list.ts';
-import { singleValue } from './header-value.ts';
-import {
-  chooseSource,
-  claimedPartition,
   type IdentitySource,
   kindOf,
   traceSources,
-} from './identity-source.ts';
+} from './claims.ts';
+import { compileAccess } from './client-access.ts';
+import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
+import { singleValue } from './header-value.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
 

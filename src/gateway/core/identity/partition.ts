@@ -83,8 +83,8 @@ export function addressPartition(
   const partitionOf = (bits: number, wider: readonly AddressPartition[]) => {
     const network = addressNetwork(address, bits);
     return {
-      daily: pseudonyms(network, salts.daily),
-      long: salts.long && pseudonyms(network, salts.long),
+      daily: pseudonyms(ADDRESS, network, salts.daily),
+      long: salts.long && pseudonyms(ADDRESS, network, salts.long),
       wider,
     };
   };
@@ -93,11 +93,8 @@ export function addressPartition(
 }
 
 /** The pseudonyms of a descriptor of Envoy's rate limit filter that holds an address. */
-export function descriptorPseudonyms(text: string, { current, previous }: PeriodSalts): Pseudonyms {
-  return {
-    current: keyed(DESCRIPTOR_OF_ADDRESS, text, current),
-    previous: previous && keyed(DESCRIPTOR_OF_ADDRESS, text, previous),
-  };
+export function descriptorPseudonyms(text: string, salts: PeriodSalts): Pseudonyms {
+  return pseudonyms(DESCRIPTOR_OF_ADDRESS, text, salts);
 }
 
 /**
@@ -117,10 +114,11 @@ function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudonyms {
+function pseudonyms(prefix: string, text: string, salts: PeriodSalts): Pseudonyms {
+  const { current, previous } = salts;
   return {
-    current: keyed(ADDRESS, network, current),
-    previous: previous && keyed(ADDRESS, network, previous),
+    current: keyed(prefix, text, current),
+    previous: previous && keyed(prefix, text, previous),
   };
 }
 

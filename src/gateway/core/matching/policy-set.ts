@@ -1,12 +1,11 @@
 /** The compiled policy file. A reload replaces it as a whole. */
-import type { CheckRequest } from '../check-request.ts';
+import type { CheckRequest, ForwardedHeader } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
 import type { AccessLists } from '../identity/access-lists.ts';
 import type { AddressSet } from '../identity/address.ts';
 import { compileListedClients, type ListedClients, type ListedKey } from '../identity/api-key.ts';
-import type { ForwardedHeader } from '../identity/forwarded-list.ts';
+import type { IdentitySource } from '../identity/claims.ts';
 import type { IdentityResolver } from '../identity/identity.ts';
-import type { IdentitySource } from '../identity/identity-source.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';

@@ -11,12 +11,13 @@
 import {
   FORKS,
   foldedCases,
+  hasTooManySegments,
   originForms,
+  resolutions,
   splitBeforeDecoding,
   upTo,
   withoutBlankControls,
 } from './path-forks.ts';
-import { hasTooManySegments, resolutions } from './path-segments.ts';
 import { decode } from './percent-encoding.ts';
 import { decodedWithGaps, isMark, mayGoUp, withSingleMarks } from './undecodable.ts';
 

@@ -6,7 +6,6 @@ import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../../core/dialect.ts';
 import { singleValue } from '../../core/identity/header-value.ts';
 import { renderer } from './answer.ts';
-import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './reported.ts';
 
 /** Names of headers, in lower case. */
 interface ForwardAuthHeaders {
@@ -71,10 +70,14 @@ function forwardedRequestParser(
       target: target ?? '/',
       sentTarget,
       headers,
-      addresses: withForwardedLists(
-        { proxy: remoteAddress, peer, client, headers: reportedIn },
-        headers,
-      ),
+      addresses: {
+        proxy: remoteAddress,
+        peer,
+        client,
+        forwardedFor: headers['x-forwarded-for']?.toString(),
+        forwarded: headers.forwarded?.toString(),
+        headers: reportedIn,
+      },
       policy: undefined,
       requestId: requestId === undefined ? undefined : singleValue(headers, requestId),
       missing: isComplete
@@ -103,4 +106,12 @@ function namesOfMissing(
   required: readonly (readonly [name: string, value: string | undefined])[],
 ): string[] {
   return required.flatMap(([name, value]) => (value === undefined ? [name] : []));
+}
+
+export const NOTHING_MISSING: readonly string[] = [];
+
+/** `names`: the headers that peer and client come from. Computed once for each dialect. */
+export function addressHeaders(...names: readonly (string | undefined)[]): readonly string[] {
+  const all = [...names, 'x-forwarded-for', 'forwarded'];
+  return [...new Set(all.filter((name) => name !== undefined))];
 }

@@ -7,12 +7,13 @@ import {
   type EndedOverride,
   fromStored,
   type Override,
+  type OverrideStore,
   removalIn,
   removalNote,
+  type StoredOverride,
   subjectOf,
   toStored,
 } from './override.ts';
-import type { OverrideStore, StoredOverride } from './override-store.ts';
 
 interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;

@@ -10,7 +10,7 @@ import {
   type OverrideStore,
   OverrideStoreFull,
   type StoredOverride,
-} from './override-store.ts';
+} from './override.ts';
 
 export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');

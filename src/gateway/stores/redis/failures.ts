@@ -1,6 +1,5 @@
 /** Turns failures of Redis into StoreErrors: errors by their reason, and replies that are late. */
 import { StoreError, type StoreErrorReason } from '../../core/counting/store.ts';
-import { isUndecodable } from './ioredis/error-texts.ts';
 
 /** Reasons by the first word of an error reply (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
@@ -51,6 +50,23 @@ function reasonOf(error: Error): StoreErrorReason {
   }
   if (isUndecodable(error)) return 'malformed';
   return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';
+}
+
+// ioredis gives its own errors no code, so their texts decide, as ioredis/repairs.ts lists them.
+
+/** ioredis could not decode a reply. */
+function isUndecodable({ message }: Error): boolean {
+  return message.endsWith('. Please report this.');
+}
+
+/** The server has fewer databases than the number in the URL. ioredis would continue with the first one. */
+export function isUnknownDatabase({ message }: Error): boolean {
+  return message.includes('DB index');
+}
+
+/** A reply came without a command, so later replies may be assigned to the wrong commands. */
+export function isOutOfStep({ message }: Error): boolean {
+  return message.startsWith('Command queue state error');
 }
 
 /**

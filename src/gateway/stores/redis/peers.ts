@@ -147,12 +147,14 @@ export class PeerGateways {
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
       this.#pending.set(id, { answers, characters: 0, onAnswer });
-      void this.#receiversOf(client.publish(this.#queries, JSON.stringify(message))).then(
-        (receivers) => {
+      const published = client.publish(this.#queries, JSON.stringify(message));
+      // In a cluster, only the gateways that are connected to the same node are counted.
+      void published
+        .catch(() => 0)
+        .then((receivers) => {
           asked = Math.max(1, count(), receivers);
           onAnswer();
-        },
-      );
+        });
     });
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
@@ -186,15 +188,6 @@ export class PeerGateways {
     if (pending.characters > MOST_CHARACTERS) return;
     pending.answers.push(answer);
     pending.onAnswer();
-  }
-
-  /** How many gateways received a message. In a cluster, only those connected to the same node are counted. */
-  async #receiversOf(published: Promise<number>): Promise<number> {
-    try {
-      return await published;
-    } catch {
-      return 0;
-    }
   }
 }
 
