@@ -1,8 +1,7 @@
 export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The addresses around the proxy, as unchecked text. Identity decides which of them are accepted. */
 export interface ReportedAddresses {
-  /** The proxy's own address: the other end of the gateway's connection. */
+  /** The other end of the gateway's connection. */
   readonly proxy: string;
   readonly peer: string | undefined;
   readonly client: string | undefined;
@@ -26,7 +25,6 @@ export interface CheckRequest {
   readonly policy: string | undefined;
   /** The id that the proxy gave this request. A second check of the same request has the same id. */
   readonly requestId: string | undefined;
-  /** Names of required headers that the proxy did not send: it is misconfigured. */
   readonly missing: readonly string[];
 }
 

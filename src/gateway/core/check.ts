@@ -31,7 +31,6 @@ export interface CheckOptions {
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
-  /** Only if the check is sampled. */
   readonly span?: CheckSpan | undefined;
 }
 
@@ -40,9 +39,7 @@ export interface CheckObserver {
   untrustedProxy(): void;
   /** The sender may not set these headers, so their values were ignored. */
   headersIgnored(names: readonly string[]): void;
-  /** The proxy names a policy that does not exist. */
   policyUnknown(name: string): void;
-  /** The default policy applies. */
   unmatched(): void;
   /** A policy in shadow mode would have denied a request that was allowed. */
   wouldDeny(decision: Decision): void;
@@ -97,7 +94,6 @@ function reportClient(client: ClientIdentity, observer: CheckObserver): void {
   if (client.ignoredHeaders.length > 0) observer.headersIgnored(client.ignoredHeaders);
 }
 
-/** The denial of a request that no policy needs to look at. */
 function refusalOf({ host }: CheckRequest, client: ClientIdentity): Decision | undefined {
   if (client.access === 'blocked') return BLOCKED;
   if (client.isAmbiguous && client.access !== 'exempt') return AMBIGUOUS_IDENTITY;

@@ -1,4 +1,3 @@
-/** Gives each denial the id that clients, logs and operators know it by. */
 import type { HeaderFields } from './check-request.ts';
 import type { Decision, Denied } from './counting/decision.ts';
 import type { ClientIdentity } from './identity/identity.ts';

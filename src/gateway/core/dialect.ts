@@ -20,10 +20,10 @@ export interface Answer {
 
 export interface Dialect {
   readonly name: string;
-  /** The path under which the check server hands requests to this dialect. */
+  /** The check server hands requests under this path to the dialect. */
   readonly mount: string;
   readonly hasProxyConfig: boolean;
-  /** The status for malformed requests. The proxy passes it on as a denial. */
+  /** For malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
   render(decision: Decision, style: AnswerStyle): Answer;

@@ -16,7 +16,6 @@ export interface NeedsHeaders {
   readonly neededHeaders: readonly NeededHeader[];
 }
 
-/** None of `requests` requests through proxies of this dialect had the header. */
 export interface UnseenHeader {
   readonly dialect: string;
   readonly header: string;
@@ -28,7 +27,6 @@ export interface HeaderWatchEvents {
   headerUnseen(unseen: UnseenHeader): void;
   /** Called once for each dialect and header, until another policy file is loaded. */
   headerArrived(dialect: string, header: string): void;
-  /** Called when a request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
 }
 

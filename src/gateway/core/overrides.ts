@@ -8,7 +8,7 @@ export interface Overrides {
   /** Milliseconds since the epoch. */
   readonly sinceMs?: ReadonlyMap<string, number>;
   readonly modes: PolicyModes;
-  /** Whether an override names an address by a pseudonym under the 31-day salts. */
+  /** An override names an address by a pseudonym under the 31-day salts. */
   readonly hasLongAddresses: boolean;
 }
 

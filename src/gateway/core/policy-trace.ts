@@ -15,7 +15,6 @@ type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
 
 interface MatchedRequest {
   readonly request: RequestParts;
-  /** The canonical path, then its other readings. */
   readonly readings: readonly string[];
   readonly applied: readonly Policy[];
   readonly modes: PolicyModes;

@@ -32,7 +32,6 @@ export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
-  /** Units per request. */
   readonly cost: number;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
@@ -103,7 +102,6 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   return policy;
 }
 
-/** The policy's own limits, then those of its plans. */
 export function everyLimit({ limits, plans }: Pick<Policy, 'limits' | 'plans'>): Limit[] {
   return [limits, ...plans.values()].flat();
 }
@@ -117,7 +115,6 @@ function limitsOfAddresses(limit: Limit): Limit[] {
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
 
-/** How a limit differs from the one in the policy file. */
 interface Scale {
   readonly factor: number;
   readonly suffix: string;

@@ -16,7 +16,6 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
-/** The JSON document with JSON escapes in place of unsafe characters. */
 export function printableJson(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (char) =>
     Array.from({ length: char.length }, (_, i) => {

@@ -12,17 +12,20 @@ export type Trace = (event: TraceEvent) => void;
 
 export type TraceEvent =
   | ProxyEvent
-  | ReportedAddressEvent
+  /** From a trusted proxy, before any list of forwarded addresses is read. */
+  | { readonly type: 'reported-address'; readonly address: string | undefined }
   | ForwardedListIgnoredEvent
   | ForwardedEntryEvent
   | AddressHeaderEvent
   | ClientAddressEvent
   | IdentitySourceEvent
   | AccessEvent
-  | ClientNamesEvent
-  | AmbiguousHeaderEvent
+  /** Every partition by which a list or an override can name the client. */
+  | { readonly type: 'client-names'; readonly names: readonly string[] }
+  | { readonly type: 'ambiguous-header'; readonly header: string }
   | PathEvent
-  | PathUnknownEvent
+  /** The proxy did not send the target of the request, so the strictest policy applies. */
+  | { readonly type: 'path-unknown'; readonly policy: string }
   | PolicyEvent
   | LimitEvent
   | QuotaEvent;
@@ -32,12 +35,6 @@ interface ProxyEvent {
   readonly address: string;
   /** The trusted range that contains the address; undefined for a proxy that is not trusted. */
   readonly trustedBy: string | undefined;
-}
-
-/** The client address that a trusted proxy reports, before any list of forwarded addresses is read. */
-interface ReportedAddressEvent {
-  readonly type: 'reported-address';
-  readonly address: string | undefined;
 }
 
 export interface ForwardedListIgnoredEvent {
@@ -79,7 +76,6 @@ export interface IdentitySourceEvent {
   /** `api_key`, `user`, `ip` or the kind of an address header. */
   readonly source: string;
   readonly result: 'used' | 'outranked' | 'absent';
-  /** The source is an API key that is not listed, so the address is charged too. */
   readonly isUnverified: boolean;
 }
 
@@ -92,17 +88,6 @@ export interface AccessEvent {
   readonly isShared: boolean;
 }
 
-/** Every partition by which a list or an override can name the client. */
-interface ClientNamesEvent {
-  readonly type: 'client-names';
-  readonly names: readonly string[];
-}
-
-interface AmbiguousHeaderEvent {
-  readonly type: 'ambiguous-header';
-  readonly header: string;
-}
-
 export interface PathEvent {
   readonly type: 'path';
   readonly target: string;
@@ -111,12 +96,6 @@ export interface PathEvent {
   /** What servers may make of it that cannot decode it, of what policies match. U+FFFD is in place of other text. */
   readonly around: readonly string[];
   readonly malformed: boolean;
-}
-
-/** The proxy did not send the target of the request, so the strictest policy applies. */
-interface PathUnknownEvent {
-  readonly type: 'path-unknown';
-  readonly policy: string;
 }
 
 export interface PolicyEvent {
@@ -159,7 +138,6 @@ export interface QuotaEvent {
   readonly type: 'quota';
   readonly label: string;
   readonly cost: number;
-  /** Whether all limits of the request admitted it. */
   readonly isAdmitted: boolean;
   /** Undefined for a limit that was not checked, because another one denied first. */
   readonly state: QuotaState | undefined;

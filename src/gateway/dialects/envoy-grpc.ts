@@ -10,7 +10,6 @@ import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messag
 import { answer } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
-/** The status for requests that no honest client sends. */
 const BAD_REQUEST = 400;
 
 /** Codes of gRPC (google/rpc/code.proto). Envoy only distinguishes 0 from the rest. */
@@ -81,7 +80,6 @@ export const envoyGrpc = {
   parse,
   render,
   write: writeCheckResponse,
-  /** The answer for a caller without the proxy secret. */
   unauthorized: {
     code: PERMISSION_DENIED,
     status: 403,

@@ -11,7 +11,6 @@ import { traefik } from './traefik.ts';
 
 export { envoyGrpc };
 
-/** Proxies that send checks over HTTP. Each has its own path on the check server. */
 export const HTTP_DIALECTS: readonly Dialect[] = [
   envoy,
   nginx,

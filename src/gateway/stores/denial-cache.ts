@@ -60,7 +60,6 @@ export class DenialCache implements QuotaStore {
     this.#enabled = true;
   }
 
-  /** Caches nothing until it is enabled again. */
   disable(): void {
     this.#enabled = false;
     this.forget();

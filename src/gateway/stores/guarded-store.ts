@@ -8,7 +8,7 @@ import {
 } from '../core/counting/store.ts';
 
 export interface Gate {
-  /** Why the store must not be called now; undefined if it may be. Called for every request. */
+  /** Undefined if the store may be called. Called for every request. */
   obstacle(): StoreError | undefined;
 }
 

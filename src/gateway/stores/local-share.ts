@@ -13,9 +13,9 @@ import type {
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
-/** `rank` counts from 0. */
 export interface GatewayRank {
   readonly count: number;
+  /** The first gateway has the rank 0. */
   readonly rank: number;
 }
 

@@ -7,7 +7,6 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 /** In milliseconds since the epoch. */
 export interface Window {
   readonly startMs: number;
-  /** The first moment after the window. */
   readonly endMs: number;
 }
 
@@ -23,7 +22,7 @@ const CLOCK_CHANGE_MS = 3 * 3_600_000;
 
 export class Calendar {
   readonly unit: CalendarUnit;
-  /** The name of a time zone, as in `Europe/Zurich`. */
+  /** `Europe/Zurich` */
   readonly zone: string;
   readonly #zone: TimeZone;
   #latest: CalendarWindow | undefined;

@@ -1,7 +1,4 @@
-/**
- * Counts descriptors: in the store or, while the store fails, as their policies say. Checks, shadow policies and calls of
- * the rate limit service all count here.
- */
+/** Counts descriptors in the store or, while the store fails, as their policies say. */
 import type { HeaderFields } from '../check-request.ts';
 import type { Counted, Decision } from './decision.ts';
 import type { LimitDescriptor } from './descriptor.ts';

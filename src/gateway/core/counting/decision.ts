@@ -14,9 +14,8 @@ type Verdict = 'allow' | 'deny';
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
 export interface Counted {
-  /** Those that `result` is about. */
   readonly descriptors: readonly LimitDescriptor[];
-  /** Undefined in the modes `open` and `closed`: nothing was counted. */
+  /** Undefined in the modes `open` and `closed`. */
   readonly result: TakeResult | undefined;
   readonly mode: DecisionMode;
 }
@@ -32,19 +31,17 @@ export interface BindingQuota {
   readonly isNeverMet?: true;
 }
 
-/** A denial with the id by which the client, the log and operators know it. */
 export interface Denial extends Denied {
   readonly id: string;
-  /** That of the request, see trace-context.ts. */
   readonly traceId?: string | undefined;
 }
 
 export interface Denied {
   readonly client: string;
-  /** Whether the client may have invented it: an API key that is not listed. */
+  /** An API key that is not listed: the client may have invented it. */
   readonly isMadeUp: boolean;
   readonly address: AddressPartition;
-  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
+  /** `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly identity: string;
   readonly accessBy?: ClientAccess | undefined;
 }
@@ -56,21 +53,18 @@ export interface Decision {
     | 'over_limit'
     | 'malformed_path'
     | 'malformed_host'
-    /** A header that identifies the client can be read in several ways. */
     | 'ambiguous_identity'
     | 'store_failure'
     | 'exempt'
     | 'blocked'
-    /** No policy that applies is enforced. */
     | 'not_enforced';
   readonly mode: DecisionMode;
   /** The name of the policy that decided; `none` if the request was decided before policies were looked at. */
   readonly policy: string;
   readonly binding: BindingQuota | undefined;
-  /** The limits that were checked, in the order of the policies. */
   readonly limits: readonly Limit[];
   readonly denial?: Denial;
-  /** The decision repeats an earlier one for the same request; nothing was counted again. */
+  /** Nothing was counted again. */
   readonly isRepeated?: true;
 }
 
@@ -121,7 +115,6 @@ function limitsOf(groups: readonly Counted[]): Limit[] {
   return limits;
 }
 
-/** The store failed: the decision is that of a group that denies, if there is one. */
 function withoutCount(groups: readonly Counted[], isDenied: boolean): Decision {
   const group = groups.find(({ mode }) => mode === (isDenied ? 'closed' : 'open'));
   const policy = group?.descriptors[0]?.source.policy;

@@ -24,7 +24,6 @@ export function partitionOf(key: string): string {
   return key.slice(KEY_PREFIX.length, key.indexOf('}'));
 }
 
-/** What a client is counted by. */
 export type CountedClient = Pick<
   ClientIdentity,
   'kind' | 'address' | 'apiKey' | 'user' | 'plan' | 'headers'
@@ -64,7 +63,6 @@ interface Counting extends Pick<CountingContext, 'salts'> {
   readonly looksBack: LooksBack;
 }
 
-/** Whether a limit of the request looks back to the previous pseudonym, the daily or the long one. */
 interface LooksBack {
   readonly daily: boolean;
   readonly long: boolean;

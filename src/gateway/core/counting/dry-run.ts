@@ -29,7 +29,7 @@ function predicted(descriptors: readonly Descriptor[], { states, nowMs }: PeekRe
   };
 }
 
-/** The state after the take. `retryAfterMs` is never earlier than the truth. */
+/** `retryAfterMs` is never earlier than the truth. */
 function afterTake(
   descriptor: Descriptor,
   state: QuotaState | undefined,

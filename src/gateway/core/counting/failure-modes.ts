@@ -1,4 +1,3 @@
-/** Groups policies by what happens to their requests while the store fails. */
 import type { Policy, StoreFailureMode } from '../policy.ts';
 
 /** The names of enforced policies for each value of `on_store_failure`. Other policies deny nobody, so they are left out. */

@@ -9,7 +9,6 @@ export const ALGORITHMS = [
 ] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** The names of algorithms in store keys, labels and scripts. */
 export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
   'sliding-window-log': 'log',
   'sliding-window-counter': 'counter',
@@ -19,9 +18,7 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
 
 /** The largest limit that the scripts count exactly, see lua/includes/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
-/** The largest limit of a fixed window. */
 export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
-/** Units that a fixed window counts at most. */
 export const MAX_FIXED_UNITS = 2 ** 52;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
@@ -132,14 +129,12 @@ export interface QuotaStore {
   reset(keys: readonly string[]): Promise<void>;
 }
 
-/** Counts in this process while the store fails. */
 export interface LocalLimiter {
   /** Records what the store admitted, so that clients do not start with full limits when the store fails. */
   record(descriptors: readonly Descriptor[]): void;
   take(descriptors: readonly Descriptor[]): TakeResult;
 }
 
-/** Reads without taking. */
 export interface QuotaReader {
   peek(descriptors: readonly Descriptor[]): PeekResult | Promise<PeekResult>;
 }
@@ -153,7 +148,6 @@ export type StoreErrorReason =
   | 'timeout'
   /** The connection was refused, or no server is known. */
   | 'refused'
-  /** The connection broke, or does not exist. */
   | 'connection'
   | 'overloaded'
   /** The store was too slow recently, so it is not used. */

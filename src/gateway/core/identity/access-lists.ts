@@ -29,9 +29,7 @@ export interface Listed {
 export interface ClientAccess {
   readonly access: Access;
   readonly entry?: ListEntry | undefined;
-  /** It overrides the policy file. */
   readonly isOverride: boolean;
-  /** Milliseconds since the epoch. */
   readonly overriddenMs?: number | undefined;
 }
 
@@ -47,7 +45,6 @@ export interface AccessLists {
   readonly block: readonly ListEntry[];
 }
 
-/** The entries in force that name everything that another entry names. */
 interface ListedAgain {
   readonly exempt: ListEntry | undefined;
   readonly block: ListEntry | undefined;
@@ -152,7 +149,7 @@ function compileList(
   };
 }
 
-/** The leading bits of its ranges; none for an entry that names a key. */
+/** None for an entry that names a key. */
 function bitsOf({ address }: ListEntry, named: Readonly<Record<string, readonly string[]>>) {
   if (address === undefined) return [];
   // Requests look up single addresses in this spelling.

@@ -10,7 +10,7 @@ export interface KnownAddress {
   readonly listed: Listed;
 }
 
-/** The address is in its canonical spelling. */
+/** Takes an address in its canonical spelling. */
 export type AddressBook = (address: string, salts: Salts) => KnownAddress;
 
 const REMEMBERED_ADDRESSES = 10_000;

@@ -69,7 +69,6 @@ export function isIPv6Text(address: string): boolean {
   return address.includes(':');
 }
 
-/** The address is in its canonical spelling. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
@@ -95,7 +94,6 @@ export function compileAddressSet(
   return Object.assign(has, { rangeOf, example });
 }
 
-/** The networks of a named range; any other entry is its own network. */
 export function cidrsOf(
   entry: string,
   named: Readonly<Record<string, readonly string[]>>,

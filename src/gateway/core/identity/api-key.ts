@@ -31,7 +31,6 @@ export interface ApiKeyConfig {
   readonly accessLists: AccessLists;
 }
 
-/** Hashes a request's key once: the digest finds a listed key and names an unlisted one. */
 export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyConfig) {
   const listed = new Map<string, ApiKey>();
   for (const { id, sha256, plan } of apiKeys) {

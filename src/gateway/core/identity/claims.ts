@@ -17,7 +17,6 @@ export interface IdentityClaims {
   readonly addressHeader: AddressHeader | undefined;
 }
 
-/** `api_key`, `user`, `ip`, or the kind of the address header. */
 export function kindOf(source: IdentitySource): string {
   return typeof source === 'object' ? source.kind : source;
 }
@@ -46,7 +45,6 @@ export function claimedPartition(
   return source === 'user' ? user : undefined;
 }
 
-/** Traces which source identifies the client, and why the others do not. */
 export function traceSources(
   sources: readonly IdentitySource[],
   claims: IdentityClaims,
@@ -69,7 +67,6 @@ export type HeaderClaims = ReadonlyMap<HeaderPartition, ClaimedIdentity>;
 const NO_CLAIMS: HeaderClaims = new Map();
 
 export interface HeaderConfig {
-  /** Names of the headers that limits are per. */
   readonly headers: readonly string[];
   readonly verifiedHeaders: readonly string[];
 }

@@ -8,7 +8,6 @@ import type { KnownAddress } from './address-book.ts';
 import type { ApiKey } from './api-key.ts';
 import { pseudonymsOf } from './partition.ts';
 
-/** Everything about a client that a list or an override can name. */
 interface ListableClient {
   readonly apiKey: ApiKey | undefined;
   readonly user: string | undefined;

@@ -8,10 +8,9 @@ import type { AddressHeaderEvent, Trace } from '../trace.ts';
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { singleValue } from './header-value.ts';
 
-/** A header that holds the client's address, and who may set it. */
 export interface AddressHeader {
   readonly header: string;
-  /** The identity of a client with this header in logs and answers: `cf_connecting_ip`. */
+  /** `cf_connecting_ip`, in logs and answers. */
   readonly kind: string;
   /** The networks of a CDN, which must have connected to the proxy; or `proxy` if the proxy itself sets the header. */
   readonly setBy: AddressSet | 'proxy';
@@ -25,7 +24,7 @@ export interface AddressClaim {
 
 export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, ignored: [] };
 
-/** How many entries of a list of forwarded addresses are followed. Every entry costs a look-up. */
+/** Every entry costs a look-up. */
 const MAX_HOPS = 32;
 
 export type FindClaimedAddress = (

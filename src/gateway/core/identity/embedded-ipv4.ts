@@ -8,7 +8,6 @@ export interface EmbeddedIPv4 {
 
 /** Takes an address in its canonical spelling. Returns undefined if it embeds no IPv4 address. */
 export function embeddedIPv4(address: string): EmbeddedIPv4 | undefined {
-  // Most addresses have none of these forms and end here.
   if (!MAY_EMBED.some((start) => address.startsWith(start))) return undefined;
   const { parts } = ipaddr.IPv6.parse(address);
   const found = FORMS.find(({ holds }) => holds(parts));

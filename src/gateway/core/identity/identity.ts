@@ -29,7 +29,6 @@ import type { Salts } from './salts.ts';
 export interface ClientIdentity {
   /** `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly kind: string;
-  /** The partition of the client's key, user or address, whichever identifies it. */
   readonly partition: string;
   readonly address: AddressPartition;
   /** The API key and the user of the request, whether or not they identify the client. */
@@ -45,7 +44,6 @@ export interface ClientIdentity {
 }
 
 export interface IdentityConfig extends HeaderConfig, AddressBookOptions {
-  /** In order of precedence; the address is always the last resort. */
   readonly sources: readonly IdentitySource[];
   readonly apiKeyHeader: string;
   readonly apiKeys: readonly ListedKey[];

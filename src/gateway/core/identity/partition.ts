@@ -3,10 +3,9 @@ import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { addressNetwork, isIPv6Text } from './address.ts';
 import type { PeriodSalts, Salts } from './salts.ts';
 
-/** A claim of a request about its client. */
 export interface ClaimedIdentity {
   readonly partition: string;
-  /** True if the client may have invented the claim, such as an API key that the policy file does not list. */
+  /** The client may have invented it: the policy file does not list the key. */
   readonly unverified: boolean;
 }
 
@@ -38,27 +37,24 @@ export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
 }
 
-/** The partition of an unlisted key, by its SHA-256 in base64url. */
 export function unlistedKeyPartition(sha256: string): string {
   return `k.${sha256.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** Whether a partition stands for an address or a network. */
 export function isAddress(partition: string): boolean {
   return partition.startsWith(ADDRESS);
 }
 
-/** Whether a partition is a pseudonym, which is another one after some time. */
+/** A pseudonym changes after some time. */
 export function isPseudonym(partition: string): boolean {
   return isAddress(partition) || partition.startsWith(DESCRIPTOR_OF_ADDRESS);
 }
 
-/** Whether a partition may stand for many clients: the global one, or one of a header value. */
+/** The global partition, or one of a header value. */
 export function isOfMany(partition: string): boolean {
   return partition === GLOBAL_PARTITION || partition.startsWith('h.');
 }
 
-/** Whether a partition stands for a key or a user, as requests name them. */
 export function isKeyOrUser(partition: string): boolean {
   return /^[cku]\./.test(partition);
 }

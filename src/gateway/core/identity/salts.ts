@@ -20,7 +20,7 @@ export function periodStart(nowMs: number, periodMs: number): number {
 export const CLOCK_SKEW_MS = 60_000;
 
 export interface PeriodSalts {
-  /** The start of the period of the current salt, in milliseconds since the epoch. */
+  /** The start of the current period, milliseconds since the epoch. */
   readonly startMs: number;
   readonly current: KeyObject;
   /** Undefined if no gateway knows it any more: then nothing was counted under it. */
@@ -31,7 +31,6 @@ export interface Salts {
   /** The secret that all gateways share and keep: it keys names that must never change. */
   readonly kept: KeyObject;
   readonly daily: PeriodSalts;
-  /** For limits that remember longer than a day; undefined if there are none. */
   readonly long: PeriodSalts | undefined;
 }
 

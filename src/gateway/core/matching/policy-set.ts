@@ -20,7 +20,7 @@ export interface PolicySet {
   readonly listedClients: ListedClients;
   readonly answers: AnswerStyle;
   readonly neededHeaders: readonly NeededHeader[];
-  /** Whether a limit that may count addresses remembers units for longer than a day. */
+  /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   readonly fallback: Policy;
   has(name: string): boolean;
@@ -30,7 +30,6 @@ export interface PolicySet {
 
 /** What operators need to name a client by its address or key as requests do. */
 export interface Naming {
-  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
   readonly ipv6Prefixes: readonly number[];
   readonly apiKeys: readonly ListedKey[];
   readonly apiKeyHeader: string;
@@ -144,7 +143,6 @@ function compileMatching(
 }
 
 const NO_POLICIES: readonly Policy[] = [];
-/** More policies for one request would cost Redis too much. */
 const MAX_APPLIED = 16;
 
 /** The strictest enforced policy. It is computed again only when an override changes a mode. */

@@ -33,7 +33,7 @@ interface Fit {
 
 /** A request that needs more comparisons of names is refused, so that it costs no more than other requests. */
 const MAX_COMPARISONS = 5_000;
-/** What a step to a node costs, in comparisons. */
+/** In comparisons. */
 const STEP = 50;
 
 /** One path for each pattern that one of the paths may match; undefined if it takes too many comparisons. */

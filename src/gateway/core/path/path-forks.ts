@@ -105,7 +105,6 @@ export function upTo(text: string, mark: string): string {
   return end === -1 ? text : text.slice(0, end);
 }
 
-/** A path with more segments is refused, see path.ts. */
 const MAX_SEGMENTS = 64;
 
 /** Where each segment starts, and where its name and the segment end. Shared, because one path is read at a time. */

@@ -124,7 +124,6 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   return { ...known, unclear, malformed: withMarks.malformed };
 }
 
-/** Returns undefined if there are too many readings. */
 function readingsOf(
   readings: Readings,
   caseSensitive: boolean,
@@ -164,7 +163,6 @@ const UNREADABLE: CanonicalPath = {
 
 type Step = (text: string) => readonly string[];
 
-/** All readings of one target, the likeliest first. */
 class Readings {
   texts: readonly string[];
 
@@ -188,7 +186,6 @@ class Readings {
     for (const [i, text] of this.texts.entries()) {
       const readings = step(text);
       if (found === undefined) {
-        // Most steps change nothing.
         if (readings.length === 1 && readings[0] === text) continue;
         found = new Set(this.texts.slice(0, i));
       }

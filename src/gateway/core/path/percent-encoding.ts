@@ -17,7 +17,6 @@ export interface Replacements {
   readonly bytes?: string;
   /** Replaces what only some servers decode: overlong UTF-8, and `%u006c`. */
   readonly odd?: string;
-  /** Replaces a percent sign that starts no escape. */
   readonly stray?: string;
 }
 

@@ -124,11 +124,10 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
 export interface EnvoyAnswer {
   /** A status code of gRPC; 0 allows the request. */
   readonly code: number;
-  /** The status for the client. Envoy reads it from denials only. */
   readonly status: number;
   /** Name, value, name, value. Those of an allow replace headers of the application's response. */
   readonly headers: readonly string[];
-  /** The body for the client. Envoy reads it from denials only. */
+  /** Envoy reads status and body from denials only. */
   readonly body: string;
 }
 

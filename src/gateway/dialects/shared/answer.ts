@@ -144,7 +144,6 @@ export function denialBody(
   return `${JSON.stringify(fields)}\n`;
 }
 
-/** Denials that a retry does not change. */
 const REFUSALS: Partial<Record<Decision['reason'], { title: string; message: string }>> = {
   malformed_path: {
     title: 'Bad Request',

@@ -13,7 +13,6 @@ interface ForwardAuthHeaders {
   readonly target: string;
   /** The target that the client sent, if `target` is another one. */
   readonly sentTarget?: string;
-  /** The client's `Host`, if the proxy sends another one to the gateway. */
   readonly host?: string;
   readonly peer: string;
   readonly client?: string;
@@ -26,14 +25,12 @@ interface ForwardAuthHeaders {
 export interface ForwardAuthOptions {
   readonly name: string;
   readonly headers: ForwardAuthHeaders;
-  /** The status for requests that no honest client sends, if the proxy passes it on as a denial. */
   readonly badRequest: Dialect['badRequest'];
   readonly hasProxyConfig: boolean;
-  /** How to read the peer from its header. By default the header must have one value. */
+  /** By default the header must have one value. */
   readonly readPeer?: ReadHeader;
 }
 
-/** Returns undefined if the header is absent or unusable. */
 type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {

@@ -23,7 +23,7 @@ import { WindowLog } from './window-log.ts';
 
 export interface MemoryStoreOptions {
   readonly now: () => number;
-  /** Maximum number of keys. Keys that were not used lately are evicted. */
+  /** Keys that were not used lately are evicted. */
   readonly maxKeys: number;
 }
 

@@ -1,4 +1,3 @@
-/** What counts one key, and the table of all keys. */
 import type { Descriptor, Quota, QuotaState } from '../../core/counting/store.ts';
 
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;

@@ -49,12 +49,11 @@ export class OverrideBook {
     return this.#inForce;
   }
 
-  /** The overrides that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  /** Those of the last day that this gateway knows. The one that ended last comes first. */
   ended(): readonly EndedOverride[] {
     return this.#ended.list(this.#options.now());
   }
 
-  /** The overrides in force, and those that ended or were replaced within a day. */
   known(): readonly Override[] {
     const nowMs = this.#options.now();
     const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];

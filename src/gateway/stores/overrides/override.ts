@@ -54,7 +54,6 @@ export interface EndedOverride {
   readonly override: Override;
   /** Milliseconds since the epoch. */
   readonly endedMs: number;
-  /** The operator who removed it; undefined if it expired. */
   readonly endedBy: string | undefined;
 }
 

@@ -16,7 +16,6 @@ export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
-/** No override is stored for longer, see lua/write-overrides.lua. */
 const LONGEST_MS = 32 * 86_400_000;
 const REPLACE = 0;
 const KEEP = 1;

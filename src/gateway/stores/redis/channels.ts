@@ -8,14 +8,12 @@ export const RESET_CHANNEL = 'hg:v1:reset';
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
 /** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
-/** Queries to every gateway, see peers.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */
 const LONGEST_MESSAGE = 262_144;
 
 export interface Listener {
-  /** Subscribed: messages that are published from now on arrive. */
   onListening(): void;
   /** A message that is too long to be from a gateway is passed on as an empty one. */
   onMessage(message: string, channel: string): void;

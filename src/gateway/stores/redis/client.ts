@@ -21,7 +21,6 @@ const LEAVE_WITHIN_MS = 50;
 /** A connection without a reply for this time is closed. At least as long as the deadline of a request. */
 const SILENCE_MS = 500;
 
-/** How often the slots of a cluster are read. A redirection causes it at once. */
 const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
 
@@ -144,9 +143,7 @@ function reread(path: string): () => string {
   return () => {
     try {
       known = readFileSync(path, 'utf8');
-    } catch {
-      // It is being replaced.
-    }
+    } catch {}
     return known;
   };
 }

@@ -167,7 +167,6 @@ function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState |
 }
 
 interface Progress {
-  /** Milliseconds of `performance.now()`. */
   readonly endMs: number;
   denial: TakeResult | undefined;
 }

@@ -54,7 +54,6 @@ function reasonOf(error: Error): StoreErrorReason {
 
 // ioredis gives its own errors no code, so their texts decide, as ioredis/repairs.ts lists them.
 
-/** ioredis could not decode a reply. */
 function isUndecodable({ message }: Error): boolean {
   return message.endsWith('. Please report this.');
 }

@@ -30,7 +30,6 @@ interface ReplicasOptions {
   readonly now: () => number;
 }
 
-/** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #name = randomUUID();
@@ -78,7 +77,6 @@ export class Replicas {
 const WITHIN_MS = 500;
 /** Operators and their dashboards need fewer. */
 const ANSWERS_PER_SECOND = 50;
-/** Bounds for all answers to one query. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const MOST_ANSWERS = 1_000;
 const LONGEST_NAME = 128;

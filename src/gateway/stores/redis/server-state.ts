@@ -20,7 +20,6 @@ export interface Keyspace {
 export interface ServerState {
   readonly version: string;
   readonly usedMemoryBytes: number;
-  /** 0: unlimited. */
   readonly maxMemoryBytes: number;
   readonly maxMemoryPolicy: string;
   readonly evictedKeys: number;
@@ -84,7 +83,6 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
 
 async function averageBytes(server: Redis, keys: readonly string[]): Promise<number> {
   const measured = keys.slice(0, MEASURED_KEYS).map((key) => server.memory('USAGE', key));
-  // A key that has expired in the meantime has no size.
   const sizes = (await Promise.all(measured)).filter((size) => size !== null);
   return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
 }

@@ -58,7 +58,6 @@ function inheritance(descriptors: readonly IndebtedDescriptor[], index: number):
  */
 export class TakeArguments {
   static #calls = 0;
-  /** Unique among the calls of this process. */
   readonly number = ++TakeArguments.#calls;
   readonly keys: string[] = [];
   readonly #rows: Row[] = [];
@@ -101,7 +100,6 @@ export class TakeArguments {
 
 const REMAINDERS = { note: 2, take: 3, taken: 4 } as const;
 
-/** What rejected requests take, as lua/includes/rows.lua numbers it. */
 function rejectedTake({ countRejected, remainder }: Quota): number {
   if (remainder !== undefined) return REMAINDERS[remainder];
   return countRejected ? 1 : 0;

@@ -1,4 +1,3 @@
-/** Salts that gateways share, and the book of those of one period. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { DAY_MS, type PeriodSalts, periodStart, SALT_BYTES } from '../../core/identity/salts.ts';
 

@@ -153,7 +153,6 @@ export class DerivedSalts implements SaltSource {
     return this.#current;
   }
 
-  /** Does nothing: derived salts need no agreement. */
   async refresh(): Promise<void> {}
 
   #of(nowMs: number, periodMs: number): PeriodSalts {

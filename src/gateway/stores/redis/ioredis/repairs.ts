@@ -31,7 +31,6 @@ interface SentinelConnector extends Connector {
   connectToSentinel(...args: unknown[]): Redis;
 }
 
-/** Call once, before the first client is created. */
 export function repairIoredis(): void {
   boundReplies(require('ioredis/built/resp/decoder.js'));
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);

@@ -1,7 +1,6 @@
 /** Parses single lines and strings of RESP2 and RESP3. Throws a SyntaxError or a RangeError for anything else. */
 import { ReplyError } from 'ioredis';
 
-/** Numbers, simple strings, errors and lengths. */
 export const MAX_LINE_BYTES = 16_384;
 
 const CR = 13;
