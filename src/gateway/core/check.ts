@@ -1,7 +1,7 @@
 /** Decides a request: identifies the client, finds the policies that apply, and takes from their limits. */
 import type { RequestContext } from './check-context.ts';
 import type { CheckRequest } from './check-request.ts';
-import { type CheckSpan, createCounting } from './counting/counting.ts';
+import { type CheckSpan, type CountingOptions, createCounting } from './counting/counting.ts';
 import {
   AMBIGUOUS_IDENTITY,
   BLOCKED,
@@ -14,7 +14,7 @@ import {
   notEnforced,
 } from './counting/decision.ts';
 import { describe, type LimitDescriptor } from './counting/descriptor.ts';
-import { type LocalLimiter, type QuotaStore, StoreError } from './counting/store.ts';
+import { StoreError } from './counting/store.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { SaltSource } from './identity/salts.ts';
@@ -24,9 +24,7 @@ import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
 import type { Policy, PolicyMode } from './policy.ts';
 import type { Trace } from './trace.ts';
 
-export interface CheckOptions {
-  readonly store: Pick<QuotaStore, 'take'>;
-  readonly local: LocalLimiter;
+export interface CheckOptions extends CountingOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;

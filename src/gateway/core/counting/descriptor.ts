@@ -12,7 +12,7 @@ export interface LimitDescriptor extends Descriptor {
 }
 
 /** `v1` is the version of the key layout. The braces are the Redis Cluster hash tag: one slot per partition. */
-const KEY_PREFIX = 'hg:v1:{';
+export const KEY_PREFIX = 'hg:v1:{';
 
 /** Every key under which these policies may count a partition. */
 export function keysOf(partition: string, policies: readonly Policy[]): string[] {

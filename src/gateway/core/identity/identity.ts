@@ -8,14 +8,14 @@ import type { CheckRequest, ForwardedHeader } from '../check-request.ts';
 import type { Access, ClientAccess } from './access-lists.ts';
 import { type AddressSet, canonicalAddress } from './address.ts';
 import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
-import { compileApiKeys, type ListedKey } from './api-key.ts';
+import { type ApiKeyConfig, compileApiKeys } from './api-key.ts';
 import {
+  type AmbiguityConfig,
   chooseSource,
   claimedPartition,
   compileAmbiguity,
   compileHeaderClaims,
   type HeaderClaims,
-  type HeaderConfig,
   type IdentitySource,
   kindOf,
   traceSources,
@@ -43,11 +43,7 @@ export interface ClientIdentity {
   readonly ignoredHeaders: readonly string[];
 }
 
-export interface IdentityConfig extends HeaderConfig, AddressBookOptions {
-  readonly sources: readonly IdentitySource[];
-  readonly apiKeyHeader: string;
-  readonly apiKeys: readonly ListedKey[];
-  readonly userHeader: string;
+export interface IdentityConfig extends AmbiguityConfig, AddressBookOptions, ApiKeyConfig {
   readonly trustedProxies: AddressSet;
   readonly forwardedHeader: ForwardedHeader;
 }

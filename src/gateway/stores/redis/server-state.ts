@@ -1,13 +1,12 @@
 /** Reads the state of Redis servers: what INFO reports and, from a sample, how many keys headgate has there. */
 import { Cluster, type Redis } from 'ioredis';
+import { KEY_PREFIX } from '../../core/counting/descriptor.ts';
 import type { RedisClient } from './client.ts';
 
 /** Keys scanned per server, and how many of ours have their memory measured. */
 const SAMPLED_KEYS = 1_000;
 const MEASURED_KEYS = 100;
 const SCAN_COUNT = '250';
-/** Prefix of counters, see core/descriptor.ts. */
-const COUNTER_PREFIX = 'hg:v1:{';
 
 export interface Keyspace {
   readonly activeWindows: number;
@@ -69,7 +68,7 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
     cursor = next;
   } while (cursor !== '0' && seen.size < SAMPLED_KEYS);
   const isExact = cursor === '0';
-  const ours = [...seen].filter((key) => key.startsWith(COUNTER_PREFIX));
+  const ours = [...seen].filter((key) => key.startsWith(KEY_PREFIX));
   const share = seen.size === 0 ? 0 : ours.length / seen.size;
   const activeWindows = isExact ? ours.length : Math.round(total * share);
   const memoryBytes = withMemory ? (await averageBytes(server, ours)) * activeWindows : undefined;
