@@ -17,9 +17,6 @@ export function printable(text: string): string {
 }
 
 export function printableJson(json: string): string {
-  return json.replace(UNSAFE_IN_JSON, (char) =>
-    Array.from({ length: char.length }, (_, i) => {
-      return `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`;
-    }).join(''),
-  );
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(UNSAFE_IN_JSON, (char) => char.split('').map(escaped).join(''));
 }

@@ -31,7 +31,7 @@ function secondsToRefill({ burst, limit, windowMs, calendar }: Quota): number {
 
 /** `5 requests per 5 minutes`, `10000 requests per month`. */
 export function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
-  const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
+  const rate = `${limit} request${limit === 1 ? '' : 's'} per ${windowWords(window)}`;
   return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
 }
 
@@ -47,8 +47,4 @@ function windowWords(window: string): string {
   if (Number.isNaN(count)) return window;
   const unit = UNIT_WORDS[window.slice(String(count).length)] ?? 'window';
   return count === 1 ? unit : `${count} ${unit}s`;
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

@@ -9,7 +9,7 @@ import {
   MAX_VALUE_LENGTH,
   singleValue,
 } from './header-value.ts';
-import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
+import { type ClaimedIdentity, listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
   /** Identifies the client. Two keys with one id share a quota. */
@@ -18,9 +18,7 @@ export interface ListedKey {
   readonly plan: string | undefined;
 }
 
-export interface ApiKey {
-  readonly partition: string;
-  readonly unverified: boolean;
+export interface ApiKey extends ClaimedIdentity {
   readonly plan: string | undefined;
   readonly listed: Listed;
 }

@@ -68,10 +68,8 @@ interface HostRoutes<T> {
 const ANY_HOST = '';
 
 export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
-  const hosts = new Map<string, HostRoutes<T>>();
-  for (const host of new Set(routes.map((route) => route.host ?? ANY_HOST))) {
-    hosts.set(host, compileHost(routes.filter((route) => (route.host ?? ANY_HOST) === host)));
-  }
+  const byHost = Map.groupBy(routes, ({ host = ANY_HOST }) => host);
+  const hosts = new Map([...byHost].map(([host, ofHost]) => [host, compileHost(ofHost)]));
   const anyHost = hosts.get(ANY_HOST);
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
@@ -143,10 +141,7 @@ function* hostNames(host: string): Generator<string> {
 
 function compileHost<T>(routes: readonly Route<T>[]): HostRoutes<T> {
   const methods = new Set(routes.flatMap((route) => route.methods?.map(countedMethod) ?? []));
-  const byMethod = new Map<string, PathRoutes<T>>();
-  for (const method of methods) {
-    byMethod.set(method, compilePaths(routes, method));
-  }
+  const byMethod = new Map([...methods].map((name) => [name, compilePaths(routes, name)]));
   return { byMethod, anyMethod: compilePaths(routes, undefined) };
 }
 

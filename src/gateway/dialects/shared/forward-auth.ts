@@ -22,11 +22,9 @@ interface ForwardAuthHeaders {
   readonly requestId?: string;
 }
 
-export interface ForwardAuthOptions {
-  readonly name: string;
+export interface ForwardAuthOptions
+  extends Pick<Dialect, 'name' | 'hasProxyConfig' | 'badRequest'> {
   readonly headers: ForwardAuthHeaders;
-  readonly badRequest: Dialect['badRequest'];
-  readonly hasProxyConfig: boolean;
   /** By default the header must have one value. */
   readonly readPeer?: ReadHeader;
 }
@@ -34,14 +32,12 @@ export interface ForwardAuthOptions {
 type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {
-  const { name, headers, badRequest, hasProxyConfig, readPeer = singleValue } = options;
+  const { headers, readPeer = singleValue, ...dialect } = options;
   return {
-    name,
-    mount: `/${name}`,
-    hasProxyConfig,
-    badRequest,
+    ...dialect,
+    mount: `/${dialect.name}`,
     parse: forwardedRequestParser(headers, readPeer),
-    render: renderer(badRequest),
+    render: renderer(dialect.badRequest),
   };
 }
 

@@ -73,8 +73,12 @@ export function toStored(override: Override): StoredOverride {
 
 /** Returns undefined if the override was removed, or if this version cannot read it. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
+  return readAs(overrideSchema, text, { untilMs });
+}
+
+function readAs<T>(schema: z.ZodType<T>, text: string, more: object = {}): T | undefined {
   try {
-    return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
+    return schema.safeParse({ ...JSON.parse(text), ...more }).data;
   } catch {
     return undefined;
   }
@@ -95,12 +99,7 @@ export function removalNote(removal: Removal): string {
 
 /** Returns undefined if the override is in force, or if it left no note that this version can read. */
 export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | undefined {
-  if (!text.startsWith('-')) return undefined;
-  try {
-    return removalSchema.safeParse(JSON.parse(text.slice(1))).data;
-  } catch {
-    return undefined;
-  }
+  return text.startsWith('-') ? readAs(removalSchema, text.slice(1)) : undefined;
 }
 
 export function overrideEffects(overrides: readonly Override[]): string[] {

@@ -2,7 +2,7 @@
 import { StoreError } from '../../core/counting/store.ts';
 import { OVERRIDES_CHANNEL } from '../redis/channels.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { requireConnection, storeErrorFrom, withDeadline } from '../redis/failures.ts';
+import { inTime, requireConnection } from '../redis/failures.ts';
 import { readLuaScript } from '../redis/lua-script.ts';
 import {
   isRemoved,
@@ -41,8 +41,8 @@ export class RedisOverrideStore implements OverrideStore {
   }
 
   async read(): Promise<readonly StoredOverride[]> {
-    const { client, now } = this.#options;
-    const reply = await this.#inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY));
+    const { client, deadlineMs, now } = this.#options;
+    const reply = await inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY), deadlineMs);
     if (!Array.isArray(reply))
       throw new StoreError('malformed', 'Redis replied with something other than overrides');
     const [redisNowMs, ...fields] = reply;
@@ -85,14 +85,7 @@ export class RedisOverrideStore implements OverrideStore {
 
   #run(ifStored: typeof KEEP | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
     const values = [OVERRIDES_CHANNEL, MAX_OVERRIDES, ifStored, ...rows.flat()];
-    return this.#inTime(this.#options.client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values));
-  }
-
-  async #inTime<T>(reply: Promise<T>): Promise<T> {
-    try {
-      return await withDeadline(reply, this.#options.deadlineMs);
-    } catch (cause) {
-      throw storeErrorFrom(cause);
-    }
+    const { client, deadlineMs } = this.#options;
+    return inTime(client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values), deadlineMs);
   }
 }

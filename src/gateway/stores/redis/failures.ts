@@ -86,6 +86,15 @@ export async function withDeadline<T>(reply: Promise<T>, deadlineMs: number): Pr
   }
 }
 
+/** As `withDeadline`. Rejects with a StoreError for every failure. */
+export async function inTime<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
+  try {
+    return await withDeadline(reply, deadlineMs);
+  } catch (cause) {
+    throw storeErrorFrom(cause);
+  }
+}
+
 function tooLate(deadlineMs: number): StoreError {
   return new StoreError('timeout', `Redis did not answer within ${deadlineMs} ms`);
 }

@@ -32,17 +32,13 @@ interface SentinelConnector extends Connector {
 }
 
 export function repairIoredis(): void {
-  boundReplies(require('ioredis/built/resp/decoder.js'));
+  // That of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read.
+  require('ioredis/built/resp/decoder.js').Decoder = ReplyDecoder;
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);
   const sentinels = require('ioredis/built/connectors/SentinelConnector').default.prototype;
   silenceSentinelErrors(sentinels);
   surviveSecondErrors(sentinels);
   surviveSecondErrors(require('ioredis/built/connectors/StandaloneConnector').default.prototype);
-}
-
-/** The decoder of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read. */
-function boundReplies(decoding: { Decoder: unknown }): void {
-  decoding.Decoder = ReplyDecoder;
 }
 
 /**
