@@ -41,10 +41,7 @@ export interface Limit extends Memory {
   readonly policyItem: string;
   /** `5 requests per 5 minutes` */
   readonly description: string;
-  /**
-   * The limit for the address of a client with an unverified key. It uses the same counter as the address without a key,
-   * so requests with and without keys together do not exceed it.
-   */
+  /** For the address of a client with an unverified key. It shares its counter with the address without a key. */
   readonly unverified: Limit | undefined;
   /** The same limit for the wider IPv6 networks of an address, in the order of its partitions. */
   readonly wider: readonly Limit[];

@@ -1,7 +1,4 @@
-/**
- * Escapes control characters in foreign text. In a terminal they could move the cursor, overwrite earlier output or
- * change the direction of writing.
- */
+/** Escapes foreign text, which could move a terminal's cursor, overwrite output or change the direction of writing. */
 
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 /** In JSON, line breaks occur only between values, so they are safe. */

@@ -1,7 +1,4 @@
-/**
- * What a check compares and finds, step by step: facts without sentences, for `explain`. Ordinary requests have no
- * trace.
- */
+/** What a check compares and finds, for `explain`. Ordinary requests have no trace. */
 
 import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';

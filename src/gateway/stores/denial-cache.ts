@@ -43,10 +43,7 @@ export class DenialCache implements QuotaStore {
   readonly #denials: LRUCache<string, Denial>;
   readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
-  /**
-   * Increases with every reset. Denials of earlier generations are not used, and an answer to a call of an earlier
-   * generation is not cached, because it may be out of date.
-   */
+  /** Increases with every reset. Denials, and answers to calls, of earlier generations may be out of date. */
   #generation = 0;
 
   constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {

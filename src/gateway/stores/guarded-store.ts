@@ -127,10 +127,7 @@ const LATE_IN_A_ROW = 3;
 
 const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
 
-/**
- * Sheds load. While the event loop is overloaded, the store is not called, and requests follow the failure mode of their
- * policies at once, which costs less.
- */
+/** Sheds load: while the event loop is overloaded, requests follow the failure modes of their policies at once. */
 export class Overload implements Gate {
   readonly #options: OverloadOptions;
   readonly #timer: NodeJS.Timeout;

@@ -1,7 +1,4 @@
-/**
- * Replaces a shared store that has failed with this process's share of every limit. Together, all gateways then admit
- * what the limit allows, without communicating.
- */
+/** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
 import type {
   Descriptor,

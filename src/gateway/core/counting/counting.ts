@@ -16,10 +16,7 @@ export interface Group {
   readonly leavesFailure?: boolean;
 }
 
-/**
- * Returns what `conclude` makes of the count: at once if the store is in this process, because a promise costs as much as
- * a decision. Rejects with a StoreError only for a group that leaves the failure to the caller.
- */
+/** Without a promise if the store is in this process. Rejects with a StoreError only if `leavesFailure` is set. */
 export type Count = <Result>(
   group: Group,
   conclude: (counted: Counted) => Result,

@@ -7,10 +7,7 @@ import type { QuotaState, TakeResult } from './store.ts';
 
 type Verdict = 'allow' | 'deny';
 
-/**
- * How the decision was measured: `enforced` in the store, `local` in this process alone, `open` and `closed` not at all,
- * because the store failed.
- */
+/** Measured in the store (`enforced`), in this process (`local`), or not at all because the store failed. */
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
 export interface Counted {
@@ -82,10 +79,7 @@ function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
-/**
- * Decides by what the groups have counted; there is at least one. A denial is measured if any group measured it. Throws a
- * RangeError if a store gave no state.
- */
+/** There is at least one group. Throws a RangeError if a store gave no state. */
 export function decide(groups: readonly Counted[], isDenied = groups.some(isDenying)): Decision {
   const binding = bindingIn(groups, isDenied);
   if (binding === undefined) return withoutCount(groups, isDenied);

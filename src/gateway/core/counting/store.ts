@@ -73,10 +73,7 @@ export interface QuotaState {
   readonly remaining: number;
   /** Milliseconds until the quota is full again, if nothing more is taken. */
   readonly resetAfterMs: number;
-  /**
-   * Milliseconds until a request of the same cost would be admitted; 0 if it would be admitted now. For a cost above the
-   * burst: until as much is left as there will be, or somewhat longer.
-   */
+  /** Until the same cost would be admitted, milliseconds; above the burst, until as much is left as there will be. */
   readonly retryAfterMs: number;
   /** Only of a request that was denied: the units that it took here all the same, as a charge or in an earlier slot. */
   readonly taken?: number;
@@ -108,10 +105,7 @@ export function admittedCallsLastMs(windowMs: number): number {
 }
 
 export interface TakeResult {
-  /**
-   * True if every descriptor admitted the request. Otherwise only quotas with `countRejected` consumed units, and those of
-   * a charge that took what was left.
-   */
+  /** Otherwise only `countRejected` quotas consumed units, and those of a charge that took what was left. */
   readonly admitted: boolean;
   /** In the order of the descriptors. Undefined for one that was not checked, because another denied first. */
   readonly states: readonly (QuotaState | undefined)[];

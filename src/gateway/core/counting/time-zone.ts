@@ -35,8 +35,8 @@ export class TimeZone {
   }
 
   /**
-   * The first moment of a date, in milliseconds since the epoch. If clocks skip its midnight or the whole day, the moment
-   * when they do. If clocks show its midnight twice, the first time.
+   * In milliseconds since the epoch. If clocks skip midnight, it is when they do; if they show it twice, the first
+   * time.
    */
   startOf({ year, month, day }: PlainDate): number {
     const midnight = Date.UTC(year, month - 1, day);

@@ -74,8 +74,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Compiles CIDR ranges, single addresses and named ranges (`loopback`, `private` and those in `named`) to one set.
- * Throws a RangeError that names an invalid entry.
+ * Takes CIDR ranges, addresses, `loopback`, `private` and `named` ranges. Throws a RangeError that names an invalid
+ * one.
  */
 export function compileAddressSet(
   entries: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Identifies the client of a request: decides which of its claims are accepted, and replaces them by opaque partitions.
- * Code that runs after this sees no address and no API key.
- */
+/** Decides which claims of a request are accepted. Code that runs after this sees no address and no API key. */
 
 import type { CheckContext } from '../check-context.ts';
 import type { CheckRequest, ForwardedHeader } from '../check-request.ts';

@@ -93,10 +93,7 @@ export function descriptorPseudonyms(text: string, salts: PeriodSalts): Pseudony
   return pseudonyms(DESCRIPTOR_OF_ADDRESS, text, salts);
 }
 
-/**
- * The lasting name of a descriptor, keyed like users. It is for descriptors without an address, and for windows that are
- * longer than salts last.
- */
+/** For descriptors without an address, and for windows that are longer than salts last. */
 export function descriptorPartition(text: string, kept: KeyObject): string {
   return keyed(DESCRIPTOR, text, kept);
 }

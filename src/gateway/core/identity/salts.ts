@@ -38,10 +38,7 @@ export interface SaltSource {
   at(nowMs: number, hasLongWindows: boolean): Salts;
 }
 
-/**
- * Whether units that were counted under the previous pseudonym may still matter. If so, a request is counted under both
- * pseudonyms, because the previous one has the counts that the current one lacks.
- */
+/** Whether units under the previous pseudonym may still matter: then a request is counted under both. */
 export function reachesPrevious(salts: PeriodSalts, lookbackMs: number, nowMs: number): boolean {
   return nowMs - salts.startMs < lookbackMs + CLOCK_SKEW_MS;
 }

@@ -30,8 +30,7 @@ export interface Matchable {
 export interface Matcher<T> {
   (request: Matchable): T | undefined;
   /**
-   * The paths of routes that paths with marks (undecodable.ts) may be, the closest first. Undefined if it takes too long
-   * to tell.
+   * The paths of routes that paths with marks (undecodable.ts) may be, closest first. Undefined if it takes too long.
    */
   around(line: Omit<Matchable, 'path'>, paths: readonly string[]): readonly string[] | undefined;
 }

@@ -28,10 +28,7 @@ const RAW_PARAMETERS = /;[^/]*/g;
 const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
 const ENCODED_SEPARATORS = /%(?:25)*(?:2f|5c)/gi;
 
-/**
- * The paths of a target in origin-form or absolute-form (RFC 9112, section 3.2), the likeliest first. Each starts with a
- * slash.
- */
+/** Takes an origin-form or absolute-form (RFC 9112, section 3.2). Each path starts with a slash. */
 export function originForms(target: string): string[] {
   const slashed = (rest: string) => (/^[/\\]/.test(rest) ? rest : `/${rest}`);
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(target)?.[0];

@@ -72,8 +72,8 @@ export function withShownMarks(path: string): string {
 }
 
 /**
- * Whether a path has a mark and a segment that may be `..` or end in it, because a mark may be a slash or end the path.
- * What remains then depends on what was there before, which nobody can tell.
+ * A mark beside `..` may be a slash or end the path. What remains then depends on what was there, which nobody can
+ * tell.
  */
 export function mayGoUp(path: string): boolean {
   return MARK.test(path) && GOING_UP.test(path);

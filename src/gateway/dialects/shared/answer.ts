@@ -1,7 +1,4 @@
-/**
- * The answer for most proxies: its status, the headers that tell a client its quota, and the body of a denial. A dialect
- * changes what its proxy cannot use.
- */
+/** The answer for most proxies. A dialect changes what its proxy cannot use. */
 import type { BindingQuota, Decision } from '../../core/counting/decision.ts';
 import type { Answer, Dialect } from '../../core/dialect.ts';
 import { fnv1a32 } from '../../core/fnv1a.ts';
@@ -65,10 +62,7 @@ function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
   return headers;
 }
 
-/**
- * Seconds until a retry can succeed: rounded up, at least 1, never too early. Undefined if none can. Jitter depends only on
- * the client and the limit, so a client that retries gets the same value.
- */
+/** At least 1, never too early. Undefined if no retry can succeed. Jitter depends only on the client and the limit. */
 export function retryAfterSeconds(decision: Decision, style: AnswerStyle): number | undefined {
   const { binding } = decision;
   if (binding === undefined) return CLOSED_RETRY_AFTER_SECONDS;

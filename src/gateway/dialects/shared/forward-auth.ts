@@ -85,10 +85,7 @@ function forwardedRequestParser(
   };
 }
 
-/**
- * The target, or undefined if there is none or if there are two, which Node joins with a comma and a space. A target
- * may have commas, but no spaces.
- */
+/** Undefined if there are two, which Node joins with a comma and a space. A target may have commas, but no spaces. */
 function singleTarget(headers: HeaderFields, name: string): string | undefined {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') return undefined;

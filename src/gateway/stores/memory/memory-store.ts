@@ -1,7 +1,4 @@
-/**
- * Counts in this process, for a single gateway without Redis and as the local limiter while Redis is down. It is also the
- * model for the Redis script: tests compare every answer of the two.
- */
+/** Counts in this process. It is also the model for the Redis script: tests compare every answer of the two. */
 import {
   type Algorithm,
   changesCount,

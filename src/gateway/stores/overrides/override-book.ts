@@ -65,10 +65,7 @@ export class OverrideBook {
     await this.refresh();
   }
 
-  /**
-   * `by`: the operator who removes it. Resolves to false if there was no override with this subject. Rejects if the
-   * override store cannot be reached.
-   */
+  /** Resolves to false if there was no such override. Rejects if the override store cannot be reached. */
   async remove(subject: string, by: string): Promise<boolean> {
     const { overrideStore, now } = this.#options;
     const wasThere = await overrideStore.remove(subject, removalNote({ atMs: now(), by }));

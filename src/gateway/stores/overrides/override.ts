@@ -1,7 +1,4 @@
-/**
- * Overrides: temporary decisions of operators, which take precedence over the policy file and end by themselves. The port
- * to stored overrides, and the override store of a single process.
- */
+/** Overrides: temporary decisions of operators, how they are stored, and the store of a single process. */
 import { z } from 'zod';
 import { LOG_LEVELS } from '../../config/settings/settings.ts';
 import { POLICY_MODES } from '../../core/policy.ts';
@@ -119,10 +116,7 @@ export interface StoredOverride {
   readonly about: string;
   /** Milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
-  /**
-   * A removed override leaves a note that begins with `-`, or nothing. It stays until the override would have ended, so
-   * that the override is not taken for lost.
-   */
+  /** A removed override leaves a note (`-...`), or nothing, until it would have ended: so it is not taken for lost. */
   readonly text: string;
 }
 

@@ -21,10 +21,7 @@ export interface Listener {
   onDeaf(reason?: unknown): void;
 }
 
-/**
- * Subscribes to the channels of one listener whenever the connection is made. Each listener subscribes separately,
- * because an account may lack the right to some channels.
- */
+/** Each listener subscribes separately, because an account may lack the right to some channels. */
 export function listenTo(
   channels: readonly string[],
   subscriber: RedisClient,
@@ -102,10 +99,7 @@ export class Allowance {
   }
 }
 
-/**
- * Limits how often a function runs: at once for the first call, then at most once in `ms` milliseconds. It always runs
- * once after the last call.
- */
+/** Runs a function at once, then at most once in `ms` milliseconds, and always once after the last call. */
 export function atMostEvery(ms: number, act: () => void): () => void {
   let isCalled = false;
   let timer: NodeJS.Timeout | undefined;

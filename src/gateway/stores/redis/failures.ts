@@ -68,10 +68,7 @@ export function isOutOfStep({ message }: Error): boolean {
   return message.startsWith('Command queue state error');
 }
 
-/**
- * Rejects with a StoreError (`timeout`) if the reply takes longer. Redis may still run the command later: then a request is
- * counted that the store did not decide.
- */
+/** Rejects with a StoreError (`timeout`). Redis may still run the command later, and count the request. */
 export async function withDeadline<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
@@ -105,10 +102,7 @@ interface Call {
   hasEnded: boolean;
 }
 
-/**
- * Ends calls that Redis has not answered in time. All calls of a store have the same deadline, so the oldest ends first,
- * and one timer is enough for all of them.
- */
+/** All calls of a store have the same deadline, so the oldest ends first, and one timer is enough for all. */
 export class CallDeadlines {
   readonly #deadlineMs: number;
   /** Oldest first. Calls that have ended leave when they come first. */

@@ -1,7 +1,4 @@
-/**
- * Counts in Redis. All requests of one turn of the event loop are sent in one script call, because most of the cost of a
- * command, on both sides, is per call.
- */
+/** Counts in Redis. One script call has all requests of a turn of the event loop: most of its cost is per call. */
 import {
   type Descriptor,
   type PeekResult,

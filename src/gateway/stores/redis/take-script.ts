@@ -53,8 +53,8 @@ function inheritance(descriptors: readonly IndebtedDescriptor[], index: number):
 }
 
 /**
- * The arguments of one script call. Quotas and costs repeat from request to request, so each pair is sent once, as a row.
- * A descriptor is its key and two bytes that name its row.
+ * Quotas and costs repeat, so each pair is sent once, as a row. A descriptor is its key and two bytes that name its
+ * row.
  */
 export class TakeArguments {
   static #calls = 0;
@@ -105,10 +105,7 @@ function rejectedTake({ countRejected, remainder }: Quota): number {
   return countRejected ? 1 : 0;
 }
 
-/**
- * Reads the reply from front to back, one request at a time. Every number is checked against what the script can return,
- * so that a reply to another call, or one that is not from Redis, never reaches a client.
- */
+/** Checks every number, so that a reply to another call, or one that is not from Redis, never reaches a client. */
 export class TakeReply {
   readonly #numbers: readonly number[];
   readonly #nowMs: number;
@@ -193,8 +190,8 @@ function isWithin(value: number, most: number): boolean {
 const LONGER_BY_MS = 86_400_000;
 
 /**
- * The debt of a bucket may come from a burst that was larger before the policy changed. If a request costs more than the
- * burst, its wait is that for one unit more.
+ * The debt of a bucket may come from a larger burst before the policy changed. Costs above the burst wait one unit
+ * more.
  */
 function longestMsOf({ algorithm, windowMs, calendar, limit }: Quota): number {
   if (calendar !== undefined) return windowMs + LONGER_BY_MS;

@@ -42,8 +42,7 @@ export function repairIoredis(): void {
 }
 
 /**
- * For replies that no server should send (a push whose kind is null), ioredis throws an error that cannot be caught, and
- * the process ends. Here such a reply closes the connection instead.
+ * For a push whose kind is null, ioredis throws an error that cannot be caught. Here it closes the connection instead.
  */
 function surviveOddReplies(handler: ReplyHandler): void {
   handler.dispatch = function dispatch(handle) {
