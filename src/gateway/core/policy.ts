@@ -103,6 +103,17 @@ export function everyLimit({ limits, plans }: Pick<Policy, 'limits' | 'plans'>):
   return [limits, ...plans.values()].flat();
 }
 
+/** The names of enforced policies for each value of `on_store_failure`. Other policies deny nobody, so they are left out. */
+export type PoliciesByFailureMode = Readonly<Record<StoreFailureMode, readonly string[]>>;
+
+export function byFailureMode(policies: readonly Policy[]): PoliciesByFailureMode {
+  const namesOf = (mode: StoreFailureMode) =>
+    policies
+      .filter((policy) => policy.mode === 'enforce' && policy.onStoreFailure === mode)
+      .map(({ name }) => name);
+  return { allow: namesOf('allow'), local: namesOf('local'), deny: namesOf('deny') };
+}
+
 /** The limits by which an address may be counted if a policy has this one. */
 function limitsOfAddresses(limit: Limit): Limit[] {
   const { per, wider, unverified } = limit;

@@ -71,14 +71,11 @@ export function compileAccessLists(
       );
     },
     ofKey: (id) => listed(exemptions.ofKey(id), blocks.ofKey(id)),
-    ofEntry(entry, nowMs) {
-      const [exempted, blocked] = [exemptions, blocks].map((list) => list.ofEntry(entry, nowMs));
-      return {
-        exempt: exempted?.covering,
-        block: blocked?.covering,
-        isInPart: blocked?.isInPart === true,
-      };
-    },
+    ofEntry: (entry, nowMs) => ({
+      exempt: exemptions.covering(entry, nowMs),
+      block: blocks.covering(entry, nowMs),
+      isInPart: blocks.overlaps(entry, nowMs),
+    }),
     exempt,
     block,
   };
@@ -114,6 +111,9 @@ function compileList(
     if (entry.key !== undefined) add(keys, entry.key, entry);
     for (const bits of bitsOf(entry, named)) add(ranges, bits, entry);
   }
+  const ofKey = (id: string): readonly ListEntry[] => keys.get(id) ?? NONE;
+  const rangesInForce = (nowMs: number) =>
+    entries.filter((entry) => entry.key === undefined && isInForce(entry, nowMs));
   const lengths = [...new Set([...ranges.keys()].map((bits) => bits.length))];
   return {
     ofAddress(address: string): readonly ListEntry[] {
@@ -123,28 +123,23 @@ function compileList(
         length <= bits.length ? (ranges.get(bits.slice(0, length)) ?? NONE) : NONE,
       );
     },
-    ofKey: (id: string): readonly ListEntry[] => keys.get(id) ?? NONE,
-    ofEntry(other: ListEntry, nowMs: number) {
+    ofKey,
+    /** The first entry in force that names everything that another entry names. */
+    covering(other: ListEntry, nowMs: number): ListEntry | undefined {
+      const { key } = other;
+      if (key !== undefined) return ofKey(key).find((entry) => isInForce(entry, nowMs));
       const parts = bitsOf(other, named);
-      const covers = (entry: ListEntry) => {
+      return rangesInForce(nowMs).find((entry) => {
         const wider = bitsOf(entry, named);
         return parts.every((part) => wider.some((bits) => part.startsWith(bits)));
-      };
-      const inForce = entries.filter(
-        (entry) =>
-          isInForce(entry, nowMs) && (entry.key === undefined) === (other.key === undefined),
-      );
-      if (other.key !== undefined) {
-        return { covering: inForce.find(({ key }) => key === other.key), isInPart: false };
-      }
-      return {
-        covering: inForce.find(covers),
-        isInPart: inForce.some((entry) =>
-          bitsOf(entry, named).some((bits) =>
-            parts.some((part) => bits.startsWith(part) || part.startsWith(bits)),
-          ),
-        ),
-      };
+      });
+    },
+    /** Whether an entry in force has an address of another entry. */
+    overlaps(other: ListEntry, nowMs: number): boolean {
+      const parts = bitsOf(other, named);
+      return rangesInForce(nowMs)
+        .flatMap((entry) => bitsOf(entry, named))
+        .some((bits) => parts.some((part) => bits.startsWith(part) || part.startsWith(bits)));
     },
   };
 }
