@@ -16,7 +16,7 @@ export interface Group {
   readonly leavesFailure?: boolean;
 }
 
-/** Without a promise if the store is in this process. Rejects with a StoreError only if `leavesFailure` is set. */
+/** A store in this process gives no promise. Rejects with a StoreError only if `leavesFailure` is set. */
 export type Count = <Result>(
   group: Group,
   conclude: (counted: Counted) => Result,
