@@ -76,9 +76,9 @@ export class Replicas {
 
 const WITHIN_MS = 500;
 /** Operators and their dashboards need fewer. */
-const ANSWERS_PER_SECOND = 50;
+const REPLIES_PER_SECOND = 50;
 const MOST_CHARACTERS = 8 * 1_048_576;
-const MOST_ANSWERS = 1_000;
+const MOST_REPLIES = 1_000;
 const LONGEST_NAME = 128;
 
 interface PeerGatewaysOptions {
@@ -95,33 +95,33 @@ export interface QueryReplies {
 }
 
 interface Pending {
-  readonly answers: unknown[];
+  readonly replies: unknown[];
   characters: number;
-  readonly onAnswer: () => void;
+  readonly onReply: () => void;
 }
 
-/** The message of a query. Its field `question` is part of the wire format. */
+/** `question` and `answer` are part of the wire format. */
 interface QueryMessage {
   readonly id: string;
   readonly replyTo: string;
   readonly question: unknown;
 }
 
-interface AnswerMessage {
+interface ReplyMessage {
   readonly id: string;
   readonly answer: unknown;
 }
 
 /**
- * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish to
- * these channels too, so the work and memory for queries and answers are bounded.
+ * Sends a query to every gateway on this Redis and collects the replies that arrive in time. Other programs may publish to
+ * these channels too, so the work and memory for queries and replies are bounded.
  */
 export class PeerGateways {
   readonly #options: PeerGatewaysOptions;
   readonly #queries: string;
   readonly #replyTo: string;
   readonly #pending = new Map<string, Pending>();
-  readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
+  readonly #allowance = new Allowance(REPLIES_PER_SECOND);
 
   constructor(options: PeerGatewaysOptions) {
     const { database } = options;
@@ -134,58 +134,59 @@ export class PeerGateways {
     return [this.#queries, this.#replyTo];
   }
 
-  /** Never rejects: a gateway that cannot be reached is missing from the answers. */
+  /** Never rejects: a gateway that cannot be reached is missing from the replies. */
   async queryAll(query: unknown): Promise<QueryReplies> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
-    const answers = [await answer(query)];
+    const replies = [await answer(query)];
     const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
-    // Until Redis says how many gateways received the query, all answers that may come are waited for.
-    let asked = Number.POSITIVE_INFINITY;
+    // Until Redis says how many gateways received the query, all replies that may come are waited for.
+    let expected = Number.POSITIVE_INFINITY;
     const complete = new Promise<void>((resolve) => {
-      const onAnswer = () => answers.length >= asked && resolve();
-      this.#pending.set(id, { answers, characters: 0, onAnswer });
+      const onReply = () => replies.length >= expected && resolve();
+      this.#pending.set(id, { replies, characters: 0, onReply });
       const published = client.publish(this.#queries, JSON.stringify(message));
       // In a cluster, only the gateways that are connected to the same node are counted.
       void published
         .catch(() => 0)
         .then((receivers) => {
-          asked = Math.max(1, count(), receivers);
-          onAnswer();
+          expected = Math.max(1, count(), receivers);
+          onReply();
         });
     });
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
-    return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
+    const known = Number.isFinite(expected) ? expected : count();
+    return { answers: replies, asked: Math.max(replies.length, known) };
   }
 
-  /** Answers the query of another gateway, or accepts its answer. Ignores all other messages. */
+  /** Replies to the query of another gateway, or accepts its reply. Ignores all other messages. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
-      if (channel === this.#queries) await this.#answer(message);
+      if (channel === this.#queries) await this.#reply(message);
       else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
       // Not a message of a gateway, or the reply could not be sent. The other gateway waits a limited time only.
     }
   }
 
-  async #answer(message: string): Promise<void> {
+  async #reply(message: string): Promise<void> {
     if (!this.#allowance.take()) return;
     const { id, replyTo, question }: QueryMessage = JSON.parse(message);
     if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
     if (replyTo === this.#replyTo) return;
-    const reply: AnswerMessage = { id, answer: await this.#options.answer(question) };
+    const reply: ReplyMessage = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }
 
   #take(message: string): void {
-    const { id, answer }: AnswerMessage = JSON.parse(message);
+    const { id, answer }: ReplyMessage = JSON.parse(message);
     const pending = this.#pending.get(id);
-    if (pending === undefined || pending.answers.length === MOST_ANSWERS) return;
+    if (pending === undefined || pending.replies.length === MOST_REPLIES) return;
     pending.characters += message.length;
     if (pending.characters > MOST_CHARACTERS) return;
-    pending.answers.push(answer);
-    pending.onAnswer();
+    pending.replies.push(answer);
+    pending.onReply();
   }
 }
 
