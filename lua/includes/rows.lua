@@ -7,7 +7,7 @@
 --            previous name of the same client, and the bucket inherits its debt; `bucket+500` owes at least 500 units x
 --            window_ms
 --            limit in units
---            window, see includes/window.lua; only fixed windows have a calendar
+--            window, see window_at; only fixed windows have a calendar
 --            burst in units
 --            cost in units. 0 is a check, which takes nothing. Below 0 it is a refund, which always fits; no count goes
 --            below 0
@@ -15,11 +15,28 @@
 --            quota that may have charges (2), as a charge what is left (3), what it took in another slot (4)
 --
 --- @include "now"
---- @include "window"
 --- @include "sliding-window-log"
 --- @include "sliding-window-counter"
 --- @include "token-bucket"
 --- @include "fixed-window"
+
+-- Returns when the window starts, and its length. `window` is a length in milliseconds: windows start at its multiples
+-- since the epoch. Or it is four ascending moments in milliseconds since the epoch, which the gateway finds by its own
+-- clock: the start of the previous window, the start and the end of the current one, the end of the next. If this server's
+-- clock is in none of the three, windows are as long as the nearest of them.
+local function window_at(window)
+  local length_ms = tonumber(window)
+  if length_ms then return now_ms - now_ms % length_ms, length_ms end
+  local previous, start, finish, last = string.match(window, '^(%d+) (%d+) (%d+) (%d+)$')
+  previous, start, finish, last = tonumber(previous), tonumber(start), tonumber(finish), tonumber(last)
+  if now_ms < start then
+    start, finish = previous, start
+  elseif now_ms >= finish then
+    start, finish = finish, last
+  end
+  length_ms = finish - start
+  return now_ms - (now_ms - start) % length_ms, length_ms
+end
 
 -- Each algorithm has two functions:
 --

@@ -4,7 +4,7 @@ import {
   MAX_OVERRIDES,
   OverrideStoreFull,
   type StoredOverride,
-} from '../../src/gateway/stores/overrides/override-store.ts';
+} from '../../src/gateway/stores/overrides/override.ts';
 import { RedisOverrideStore } from '../../src/gateway/stores/overrides/redis-override-store.ts';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';

@@ -93,7 +93,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'denied-clients.ts',
     'iso-time.ts',
   ],
-  'gateway/dialects': ['index.ts', 'shared/body.ts', 'shared/quota-headers.ts'],
+  'gateway/dialects': ['index.ts', 'shared/answer.ts'],
   'gateway/operations': [
     'client-name.ts',
     'explain-text.ts',
@@ -143,7 +143,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'local-share.ts',
     'memory/memory-store.ts',
     'overrides/override-book.ts',
-    'overrides/override-store.ts',
     'overrides/override.ts',
     'overrides/redis-override-store.ts',
     'redis/channels.ts',

@@ -11,8 +11,8 @@ import {
 } from '../../src/gateway/operations/running-gateway.ts';
 import { LocalShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
+import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
-import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override-store.ts';
 import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';

@@ -6,7 +6,7 @@
 import { CallError, call } from './api.js';
 import { block, exempt, lift, reset } from './changes.js';
 import { decisionFacts, denials, limits } from './client-facts.js';
-import { field } from './dialog.js';
+import { changeButton, field } from './dialog.js';
 import { h } from './dom.js';
 import { clientOf, clientText, effectText, nameOf, tag, timeOf } from './text.js';
 
@@ -205,27 +205,12 @@ function actions({ ask, overview }, found) {
   const policies = overview.policies.map((policy) => policy.name);
   return [
     !isBlocked && [
-      h(
-        'button',
-        {
-          ...{ type: 'button', key: 'reset', class: 'small' },
-          onclick: () => ask(reset(about, policies)),
-        },
-        'Reset…',
-      ),
+      changeButton('reset', 'Reset…', () => ask(reset(about, policies))),
       ' ',
-      h(
-        'button',
-        { type: 'button', key: 'block', class: 'small', onclick: () => ask(block(about)) },
-        'Block…',
-      ),
+      changeButton('block', 'Block…', () => ask(block(about))),
       ' ',
     ],
-    h(
-      'button',
-      { type: 'button', key: 'exempt', class: 'small', onclick: () => ask(exempt(about)) },
-      'Exempt…',
-    ),
+    changeButton('exempt', 'Exempt…', () => ask(exempt(about))),
   ];
 }
 
@@ -244,7 +229,7 @@ function overrideLine({ ask }, report) {
     ': ',
     h('q', {}, h('bdi', {}, report.reason)),
     ' ',
-    h('button', { type: 'button', class: 'small', onclick: () => ask(lift(report)) }, 'Lift…'),
+    changeButton('lift', 'Lift…', () => ask(lift(report))),
   );
 }
 

@@ -2,7 +2,7 @@
 /** The clients that were denied in the last five minutes. */
 import { call } from './api.js';
 import { block, reset } from './changes.js';
-import { field } from './dialog.js';
+import { changeButton, field } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
 import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } from './text.js';
@@ -157,22 +157,9 @@ function columns({ ask, overview }) {
           return h('span', { class: 'quiet said' }, 'blocked by the policy file', placeOf(denied));
         const about = { client: denied.decision_id, shown: clientText(denied) };
         return [
-          h(
-            'button',
-            {
-              type: 'button',
-              key: 'reset',
-              class: 'small',
-              onclick: () => ask(reset(about, policies)),
-            },
-            'Reset…',
-          ),
+          changeButton('reset', 'Reset…', () => ask(reset(about, policies))),
           ' ',
-          h(
-            'button',
-            { type: 'button', key: 'block', class: 'small', onclick: () => ask(block(about)) },
-            'Block…',
-          ),
+          changeButton('block', 'Block…', () => ask(block(about))),
         ];
       },
     },

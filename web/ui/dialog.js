@@ -159,3 +159,8 @@ export function select(name, options, value = options[0]?.[0]) {
     ...options.map(([each, text]) => h('option', { key: each, value: each }, text)),
   );
 }
+
+/** Opens the dialog of a change. @param {string} key @param {string} text @param {() => void} onclick */
+export function changeButton(key, text, onclick) {
+  return h('button', { type: 'button', key, class: 'small', onclick }, text);
+}

@@ -3,6 +3,7 @@
 import { actionTable } from './actions.js';
 import { call } from './api.js';
 import { lift } from './changes.js';
+import { changeButton } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
 import { clientOf, effectText, nameOf, subjectText, timeOf } from './text.js';
@@ -40,12 +41,7 @@ export const overridesView = {
           {
             name: 'Actions',
             isAction: true,
-            cell: (report) =>
-              h(
-                'button',
-                { type: 'button', class: 'small', onclick: () => ask(lift(report)) },
-                'Lift…',
-              ),
+            cell: (report) => changeButton('lift', 'Lift…', () => ask(lift(report))),
           },
         ],
       }),

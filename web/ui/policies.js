@@ -2,6 +2,7 @@
 /** The policies: what they limit, what they did in the last 15 minutes, and their modes, which can be changed temporarily. */
 import { call } from './api.js';
 import { changeMode, lift } from './changes.js';
+import { changeButton } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
 import { countText, nameOf, shareText, timeOf } from './text.js';
@@ -91,19 +92,8 @@ function mode({ name, mode: now, mode_of_file: ofFile }) {
 function actions({ ask }, { name, mode: now }) {
   const override = overrideOf(name);
   return [
-    h(
-      'button',
-      { type: 'button', key: 'mode', class: 'small', onclick: () => ask(changeMode(name, now)) },
-      'Mode…',
-    ),
-    override && [
-      ' ',
-      h(
-        'button',
-        { type: 'button', key: 'restore', class: 'small', onclick: () => ask(lift(override)) },
-        'Restore…',
-      ),
-    ],
+    changeButton('mode', 'Mode…', () => ask(changeMode(name, now))),
+    override && [' ', changeButton('restore', 'Restore…', () => ask(lift(override)))],
   ];
 }
 

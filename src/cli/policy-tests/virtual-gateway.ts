@@ -24,8 +24,8 @@ import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
 import { LocalShare } from '../../gateway/stores/local-share.ts';
 import { MemoryStore } from '../../gateway/stores/memory/memory-store.ts';
+import { MemoryOverrideStore } from '../../gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
-import { MemoryOverrideStore } from '../../gateway/stores/overrides/override-store.ts';
 import { DerivedSalts } from '../../gateway/stores/salts/salt-sources.ts';
 import type { Setting } from './policy-test.ts';
 import type { TestedPolicies } from './tested-policies.ts';

@@ -6,8 +6,7 @@ import { targetText } from '../../gateway/config/settings/control-plane-forms.ts
 import type { Environment, RateLimitSettings } from '../../gateway/config/settings/environment.ts';
 import { redisPlace } from '../../gateway/config/settings/redis-url.ts';
 import { SHIPPED_POLICIES } from '../../gateway/config/shipped-files.ts';
-import { byFailureMode } from '../../gateway/core/counting/failure-modes.ts';
-import type { Policy } from '../../gateway/core/policy.ts';
+import { byFailureMode, type Policy } from '../../gateway/core/policy.ts';
 
 export function banner(
   environment: Environment,

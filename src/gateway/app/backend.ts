@@ -2,7 +2,7 @@
 import type { QuotaReader, QuotaStore } from '../core/counting/store.ts';
 import type { StoreStats } from '../operations/running-gateway.ts';
 import type { GatewayRank } from '../stores/local-share.ts';
-import type { OverrideStore } from '../stores/overrides/override-store.ts';
+import type { OverrideStore } from '../stores/overrides/override.ts';
 import type { QueryReplies } from '../stores/redis/peers.ts';
 import type { SaltBooks } from '../stores/salts/salt-sources.ts';
 

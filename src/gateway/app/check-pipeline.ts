@@ -1,7 +1,7 @@
 /** Puts together what happens to a check: its decision, its spans, and what they report. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import { type Check, type CheckObserver, type CheckOptions, createCheck } from '../core/check.ts';
-import type { CheckSpan } from '../core/check-span.ts';
+import type { CheckSpan } from '../core/counting/counting.ts';
 import type { HeaderWatch } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
 import type { Denials } from '../denials/denials.ts';

@@ -1,7 +1,7 @@
 /** Counts in this process, for one gateway without Redis. */
 
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
-import { MemoryOverrideStore } from '../stores/overrides/override-store.ts';
+import { MemoryOverrideStore } from '../stores/overrides/override.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from './backend.ts';

@@ -1,6 +1,7 @@
 /** Follows what happens to the store: updates its health, and reports to telemetry. */
-import type { PoliciesByFailureMode } from '../core/counting/failure-modes.ts';
+
 import type { StoreErrorReason } from '../core/counting/store.ts';
+import type { PoliciesByFailureMode } from '../core/policy.ts';
 import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

@@ -1,16 +1,10 @@
-/** The request that a proxy wants checked, as its dialect parsed it. */
-
 export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The addresses around the proxy, as unchecked text. Identity decides which of them are accepted. */
 export interface ReportedAddresses {
-  /** The proxy's own address: the other end of the gateway's connection. */
+  /** The other end of the gateway's connection. */
   readonly proxy: string;
-  /** The address that connected to the proxy, if the proxy reports it. */
   readonly peer: string | undefined;
-  /** The client's address, if the proxy reports it. */
   readonly client: string | undefined;
-  /** The values of X-Forwarded-For and Forwarded, if the proxy passes them on. */
   readonly forwardedFor: string | undefined;
   readonly forwarded: string | undefined;
   /** Names of the headers that all of these but `proxy` come from. */
@@ -22,15 +16,17 @@ export interface CheckRequest {
   readonly host: string;
   /** The request target, query included; unless the proxy says otherwise, as the client spelled it. */
   readonly target: string;
-  /** As the client sent it, if the proxy has changed it to `target`. The policies of both apply. */
+  /** If the proxy has changed what the client sent. The policies of both apply. */
   readonly sentTarget?: string | undefined;
-  /** With lower-case names. Only identity reads them, and only the ones that the policy file names. */
+  /** Names are in lower case. Only identity reads them, and only the ones that the policy file names. */
   readonly headers: HeaderFields;
   readonly addresses: ReportedAddresses;
   /** The policy that the proxy names for this route; it replaces the matching one. */
   readonly policy: string | undefined;
   /** The id that the proxy gave this request. A second check of the same request has the same id. */
   readonly requestId: string | undefined;
-  /** Names of required headers that the proxy did not send: it is misconfigured. */
   readonly missing: readonly string[];
 }
+
+/** The list that the proxy maintains. The client can write the other one. */
+export type ForwardedHeader = 'x-forwarded-for' | 'forwarded';

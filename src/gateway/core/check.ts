@@ -1,57 +1,50 @@
 /** Decides a request: identifies the client, finds the policies that apply, and takes from their limits. */
 import type { RequestContext } from './check-context.ts';
 import type { CheckRequest } from './check-request.ts';
-import type { CheckSpan } from './check-span.ts';
-import { createCounting } from './counting/counting.ts';
+import { type CheckSpan, type CountingOptions, createCounting } from './counting/counting.ts';
 import {
   AMBIGUOUS_IDENTITY,
   BLOCKED,
+  type Counted,
   type Decision,
+  decide,
   EXEMPT,
   MALFORMED_HOST,
   MALFORMED_PATH,
+  notEnforced,
 } from './counting/decision.ts';
-import { createPolicyCounting } from './counting/policy-counting.ts';
-import type { LocalLimiter, QuotaStore } from './counting/store.ts';
-import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
+import { describe, type LimitDescriptor } from './counting/descriptor.ts';
+import { StoreError } from './counting/store.ts';
+import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { SaltSource } from './identity/salts.ts';
 import { isHost } from './matching/host.ts';
 import type { PolicySet } from './matching/policy-set.ts';
-import type { Overrides } from './overrides.ts';
+import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
+import type { Policy, PolicyMode } from './policy.ts';
 import type { Trace } from './trace.ts';
 
-export interface CheckOptions {
-  readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts for policies with `on_store_failure: local` while the store fails. */
-  readonly local: LocalLimiter;
+export interface CheckOptions extends CountingOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
-  /** For a check that is sampled; such a check is made for it alone. */
   readonly span?: CheckSpan | undefined;
 }
 
-/** Observes a check; the caller reports the decision. */
 export interface CheckObserver {
-  /** The source that identifies the client, for each request. */
   identified(kind: string): void;
-  /** The proxy is not trusted. */
   untrustedProxy(): void;
-  /** The request has headers that its sender may not set; their values were ignored. */
+  /** The sender may not set these headers, so their values were ignored. */
   headersIgnored(names: readonly string[]): void;
-  /** The proxy names a policy for this route that does not exist. */
   policyUnknown(name: string): void;
-  /** The request matches no policy, so the default applies. */
   unmatched(): void;
   /** A policy in shadow mode would have denied a request that was allowed. */
   wouldDeny(decision: Decision): void;
-  /** Each step of a check, for `explain`. Gateways have none, so ordinary requests build no trace events. */
+  /** For `explain`. Gateways have none, so ordinary requests build no trace events. */
   readonly step?: Trace;
 }
 
-/** For callers that need the decision alone. */
 export const UNOBSERVED: CheckObserver = {
   identified: () => {},
   untrustedProxy: () => {},
@@ -72,9 +65,7 @@ export function createCheck(options: CheckOptions): Check {
   const { salts, overrides, observer } = options;
   const trace = observer.step;
   const name = createDenialNaming(options.newId);
-  const nameShadow = createDenialNaming(options.newId, true);
-  const count = createCounting(options);
-  const countPolicies = createPolicyCounting({ ...options, count, name, nameShadow });
+  const countPolicies = createPolicyCounting(options, name);
 
   return (request, set, nowMs) => {
     const { current } = overrides;
@@ -101,9 +92,88 @@ function reportClient(client: ClientIdentity, observer: CheckObserver): void {
   if (client.ignoredHeaders.length > 0) observer.headersIgnored(client.ignoredHeaders);
 }
 
-/** The denial of a request that no policy needs to look at. */
 function refusalOf({ host }: CheckRequest, client: ClientIdentity): Decision | undefined {
   if (client.access === 'blocked') return BLOCKED;
   if (client.isAmbiguous && client.access !== 'exempt') return AMBIGUOUS_IDENTITY;
   return isHost(host) ? undefined : MALFORMED_HOST;
+}
+
+/** `applied` are the policies that apply to the request: at least one. */
+type CountPolicies = (
+  client: ClientIdentity,
+  applied: readonly Policy[],
+  context: RequestContext,
+) => Decision | Promise<Decision>;
+
+/** The enforced policies decide, those in shadow mode only report. */
+function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPolicies {
+  const { observer, span } = options;
+  const count = createCounting(options);
+  const nameShadow = createDenialNaming(options.newId, true);
+
+  /** Each policy is counted alone: a denial by one must not keep another from counting. */
+  function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext): void {
+    const group = { descriptors: describe([policy], client, context), leavesFailure: true };
+    const report = (counted: Counted) => {
+      const decision = nameShadow(decide([counted]), client, context.headers);
+      if (decision.verdict === 'deny') observer.wouldDeny(decision);
+    };
+    const counting = count(group, report, span);
+    if (counting instanceof Promise) counting.catch(ignoreStoreFailure);
+  }
+
+  return (client, applied, context) => {
+    const { headers, overrides, trace } = context;
+    const enforced = inMode('enforce', applied, overrides.modes);
+    const conclude = (decision: Decision) => {
+      // Policies in shadow mode count only requests that are allowed.
+      if (enforced !== applied && decision.verdict === 'allow' && decision.mode === 'enforced') {
+        for (const shadow of inMode('shadow', applied, overrides.modes)) {
+          countShadow(shadow, client, context);
+        }
+      }
+      return name(decision, client, headers);
+    };
+    if (enforced.length === 0) return conclude(notEnforced(applied[0] as Policy));
+    const descriptors = describe(enforced, client, context);
+    if (trace) traceLimits(descriptors, trace);
+    return count(
+      { descriptors },
+      (counted) => {
+        if (trace && counted.mode === 'enforced') traceQuotas(counted, trace);
+        return conclude(decide([counted]));
+      },
+      span,
+    );
+  };
+}
+
+/** The request is decided already, so a store failure changes nothing. */
+function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
+}
+
+/** Most requests have enforced policies only: they get the same array back. */
+function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
+  const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
+  return policies.every(isInMode) ? policies : policies.filter(isInMode);
+}
+
+function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
+  for (const { source, key } of descriptors) {
+    const { label, description, per } = source;
+    trace({ type: 'limit', label, description, per, key });
+  }
+}
+
+function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
+  for (const [i, { source, cost }] of descriptors.entries()) {
+    trace({
+      type: 'quota',
+      label: source.label,
+      cost,
+      isAdmitted: result?.admitted === true,
+      state: result?.states[i],
+    });
+  }
 }

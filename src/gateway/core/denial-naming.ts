@@ -1,13 +1,11 @@
-/** Gives each denial the id that clients, logs and operators know it by. */
 import type { HeaderFields } from './check-request.ts';
 import type { Decision, Denied } from './counting/decision.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import { readTraceContext } from './trace-context.ts';
 
-/** Creates the id of a denial. With `isShadow`, no request was denied: a policy in shadow mode would have denied it. */
+/** With `isShadow`, no request was denied: a policy in shadow mode would have denied it. */
 export type NewDenialId = (decision: Decision, denied: Denied, isShadow: boolean) => string;
 
-/** Adds the denial to a decision that denies; returns any other decision as it is. */
 export type NameDenial = (
   decision: Decision,
   client: ClientIdentity,
@@ -24,7 +22,7 @@ export function createDenialNaming(newId: NewDenialId, isShadow = false): NameDe
 export interface Naming {
   readonly newId: NewDenialId;
   readonly isShadow: boolean;
-  /** They may hold a trace context: the denial is found by its trace id, too. */
+  /** A denial is also found by the trace id that they may have. */
   readonly headers: HeaderFields;
 }
 

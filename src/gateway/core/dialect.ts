@@ -3,13 +3,11 @@ import type { CheckRequest, HeaderFields } from './check-request.ts';
 import type { Decision } from './counting/decision.ts';
 import type { AnswerStyle } from './matching/policy-set.ts';
 
-/** What arrived at the check server. */
 export interface ProxyCall {
   readonly method: string;
   /** The request target after the dialect's mount. */
   readonly target: string;
   readonly headers: HeaderFields;
-  /** The address of the proxy: the other end of the connection. */
   readonly remoteAddress: string;
 }
 
@@ -22,11 +20,10 @@ export interface Answer {
 
 export interface Dialect {
   readonly name: string;
-  /** The path under which the check server hands requests to this dialect. */
+  /** The check server hands requests under this path to the dialect. */
   readonly mount: string;
-  /** Whether `headgate proxy-config` writes a file for this proxy. */
   readonly hasProxyConfig: boolean;
-  /** The status for malformed requests. The proxy passes it on as a denial. */
+  /** For malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
   render(decision: Decision, style: AnswerStyle): Answer;

@@ -6,36 +6,30 @@
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import { type AddressSet, canonicalAddress } from './identity/address.ts';
 
-/** A header that identity or a limit reads. */
 export interface NeededHeader {
   readonly name: string;
   /** The networks of the CDN that sends it with every request; undefined if clients or the proxy send it. */
   readonly sentBy: AddressSet | undefined;
 }
 
-/** The part of a policy set that is watched. */
 export interface NeedsHeaders {
   readonly neededHeaders: readonly NeededHeader[];
 }
 
-/** None of `requests` requests through proxies of this dialect had the header. */
 export interface UnseenHeader {
   readonly dialect: string;
   readonly header: string;
-  /** The number since the policy file was loaded. */
   readonly requests: number;
 }
 
 export interface HeaderWatchEvents {
   /** Called once for each dialect and header, until another policy file is loaded. */
   headerUnseen(unseen: UnseenHeader): void;
-  /** Called for the first request of a dialect that has a header, until another policy file is loaded. */
+  /** Called once for each dialect and header, until another policy file is loaded. */
   headerArrived(dialect: string, header: string): void;
-  /** Called when a request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
 }
 
-/** A header is reported after this many requests without it. */
 export const DOUBT_AFTER = 1_000;
 
 export class HeaderWatch {
@@ -61,7 +55,6 @@ export class HeaderWatch {
     proxy.see(request);
   }
 
-  /** The headers that are reported as unseen now; none right after a reload. */
   unseen(set: NeedsHeaders): UnseenHeader[] {
     return set === this.#set ? [...this.#proxies.values()].flatMap((proxy) => proxy.unseen) : [];
   }

@@ -13,10 +13,8 @@ interface Policies {
 
 type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
 
-/** A request and the policies that were found for it. */
 interface MatchedRequest {
   readonly request: RequestParts;
-  /** The canonical path, then its other readings. */
   readonly readings: readonly string[];
   readonly applied: readonly Policy[];
   readonly modes: PolicyModes;
@@ -59,7 +57,6 @@ function firstReason(policy: Policy, request: RequestParts): PolicyReason {
   return request.policy === policy.name ? 'named-by-proxy' : 'most-specific';
 }
 
-/** None for a route that matches. */
 function unmetRequirements(
   route: Route<Policy>,
   { method, host }: RequestParts,

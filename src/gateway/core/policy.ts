@@ -22,7 +22,6 @@ type DescriptorPartition = 'descriptor';
 export type HeaderPartition = `header:${string}`;
 export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;
 
-/** What happens to a request if the store fails. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
 
 /** Only `enforce` denies requests. `shadow` counts and reports; `off` does nothing. */
@@ -33,20 +32,16 @@ export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
-  /** Units that one request takes from this limit. */
   readonly cost: number;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
   /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
   readonly label: string;
-  /** This limit in the RateLimit-Policy header: `"login";q=5;w=300` */
+  /** `"login";q=5;w=300` */
   readonly policyItem: string;
   /** `5 requests per 5 minutes` */
   readonly description: string;
-  /**
-   * The limit for the address of a client with an unverified key. It uses the same counter as the address without a key,
-   * so requests with and without keys together do not exceed it.
-   */
+  /** For the address of a client with an unverified key. It shares its counter with the address without a key. */
   readonly unverified: Limit | undefined;
   /** The same limit for the wider IPv6 networks of an address, in the order of its partitions. */
   readonly wider: readonly Limit[];
@@ -56,10 +51,9 @@ export interface Policy {
   readonly name: string;
   readonly mode: PolicyMode;
   readonly limits: readonly Limit[];
-  /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
+  /** They replace `limits` for clients whose listed key has the plan. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
-  /** How long the limits that may count addresses remember them. */
   readonly lookback: Lookback;
 }
 
@@ -101,8 +95,23 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
-  policy.lookback = lookbackOf([limits, ...plans.values()].flat().flatMap(limitsOfAddresses));
+  policy.lookback = lookbackOf(everyLimit(policy).flatMap(limitsOfAddresses));
   return policy;
+}
+
+export function everyLimit({ limits, plans }: Pick<Policy, 'limits' | 'plans'>): Limit[] {
+  return [limits, ...plans.values()].flat();
+}
+
+/** The names of enforced policies for each value of `on_store_failure`. Other policies deny nobody, so they are left out. */
+export type PoliciesByFailureMode = Readonly<Record<StoreFailureMode, readonly string[]>>;
+
+export function byFailureMode(policies: readonly Policy[]): PoliciesByFailureMode {
+  const namesOf = (mode: StoreFailureMode) =>
+    policies
+      .filter((policy) => policy.mode === 'enforce' && policy.onStoreFailure === mode)
+      .map(({ name }) => name);
+  return { allow: namesOf('allow'), local: namesOf('local'), deny: namesOf('deny') };
 }
 
 /** The limits by which an address may be counted if a policy has this one. */
@@ -114,55 +123,36 @@ function limitsOfAddresses(limit: Limit): Limit[] {
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
 
-function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
-  return {
-    ...multipliedLimit(written, owner, { factor: 1, suffix: '', among: '' }),
-    unverified: isClaimed(written.per) ? unverifiedLimit(written, owner, factors) : undefined,
-    wider: widerLimits(written, owner, { ...factors, factor: 1, suffix: '' }),
-  };
-}
-
-/** The limit for the address of clients with unverified keys. */
-function unverifiedLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
-  const scale = { factor: factors.unverified, suffix: ':unverified' };
-  return {
-    ...multipliedLimit(written, owner, { ...scale, among: '' }),
-    unverified: undefined,
-    wider: widerLimits(written, owner, { ...factors, ...scale }),
-  };
-}
-
-function widerLimits(
-  written: LimitDefinition,
-  owner: LimitOwner,
-  {
-    widerNetworks,
-    factor,
-    suffix,
-  }: Pick<Factors, 'widerNetworks'> & Pick<Scale, 'factor' | 'suffix'>,
-): Limit[] {
-  if (written.per === 'global') return [];
-  return widerNetworks.map(({ prefixBits, factor: networkFactor }) => ({
-    ...multipliedLimit(written, owner, {
-      factor: factor * networkFactor,
-      suffix: `${suffix}:ipv6-${prefixBits}`,
-      among: ` from one IPv6 /${prefixBits} network`,
-    }),
-    unverified: undefined,
-    wider: [],
-  }));
-}
-
-/** How a limit differs from the one in the policy file. */
 interface Scale {
   readonly factor: number;
-  /** Follows the label. */
   readonly suffix: string;
-  /** Follows the description. */
   readonly among: string;
 }
 
-function multipliedLimit(
+const AS_WRITTEN: Scale = { factor: 1, suffix: '', among: '' };
+
+function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
+  const withNetworks = (scale: Scale, unverified?: Limit): Limit => ({
+    ...scaledLimit(written, owner, scale),
+    unverified,
+    wider: written.per === 'global' ? [] : networkLimits(scale),
+  });
+  const networkLimits = (scale: Scale): Limit[] =>
+    factors.widerNetworks.map(({ prefixBits, factor }) => ({
+      ...scaledLimit(written, owner, {
+        factor: scale.factor * factor,
+        suffix: `${scale.suffix}:ipv6-${prefixBits}`,
+        among: ` from one IPv6 /${prefixBits} network`,
+      }),
+      unverified: undefined,
+      wider: [],
+    }));
+  if (!isClaimed(written.per)) return withNetworks(AS_WRITTEN);
+  const scale = { ...AS_WRITTEN, factor: factors.unverified, suffix: ':unverified' };
+  return withNetworks(AS_WRITTEN, withNetworks(scale));
+}
+
+function scaledLimit(
   written: LimitDefinition,
   { policy, cost, label }: LimitOwner,
   { factor, suffix, among }: Scale,
@@ -194,7 +184,6 @@ function labelOf(name: string, limit: LimitDefinition, index: number): string {
   return parts.filter((part) => part !== '').join(':');
 }
 
-/** Whether clients can invent the value that the limit is per. */
 function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
 }

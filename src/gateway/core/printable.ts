@@ -1,9 +1,5 @@
-/**
- * Escapes control characters in foreign text. In a terminal they could move the cursor, overwrite earlier output or
- * change the direction of writing.
- */
+/** Escapes foreign text, which could move a terminal's cursor, overwrite output or change the direction of writing. */
 
-/** Control characters (C0, C1), line breaks, invisible characters and those that change the direction. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 /** In JSON, line breaks occur only between values, so they are safe. */
 const UNSAFE_IN_JSON = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/gu;
@@ -17,11 +13,7 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
-/** The JSON document with JSON escapes in place of unsafe characters. */
 export function printableJson(json: string): string {
-  return json.replace(UNSAFE_IN_JSON, (char) =>
-    Array.from({ length: char.length }, (_, i) => {
-      return `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`;
-    }).join(''),
-  );
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(UNSAFE_IN_JSON, (char) => char.split('').map(escaped).join(''));
 }

@@ -1,7 +1,4 @@
-/**
- * Counts a request once even if its proxy checks it twice: NGINX does so for internal redirects, Envoy for retries. A
- * check with the same request id gets the first decision again for two seconds.
- */
+/** Counts a request once, though NGINX checks it again for internal redirects and Envoy for retries. */
 import type { Check } from './check.ts';
 import type { Decision } from './counting/decision.ts';
 
@@ -43,7 +40,6 @@ export function countOnce(check: Check): Check {
   };
 }
 
-/** False if the clock was set back, too. */
 function isRecent(atMs: number, nowMs: number): boolean {
   const ageMs = nowMs - atMs;
   return ageMs >= 0 && ageMs < REPEATED_WITHIN_MS;

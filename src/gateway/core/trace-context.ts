@@ -7,7 +7,6 @@ export interface TraceContext {
   readonly traceId: string;
   /** The span that sent the request: 16 hexadecimal digits in lower case. */
   readonly spanId: string;
-  /** Whether the caller records this trace. */
   readonly isSampled: boolean;
 }
 

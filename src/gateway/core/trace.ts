@@ -1,31 +1,32 @@
-/** What a check compares and finds, step by step: facts without sentences, for `explain`. */
+/** What a check compares and finds, for `explain`. Ordinary requests have no trace. */
 
+import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
-import type { ForwardedHeader } from './identity/forwarded-list.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
-/** Called for each step of a check, in order. Ordinary requests have no trace and build no events. */
 export type Trace = (event: TraceEvent) => void;
 
 export type TraceEvent =
   | ProxyEvent
-  | ReportedAddressEvent
+  /** From a trusted proxy, before any list of forwarded addresses is read. */
+  | { readonly type: 'reported-address'; readonly address: string | undefined }
   | ForwardedListIgnoredEvent
   | ForwardedEntryEvent
   | AddressHeaderEvent
   | ClientAddressEvent
   | IdentitySourceEvent
   | AccessEvent
-  | ClientNamesEvent
-  | AmbiguousHeaderEvent
+  /** Every partition by which a list or an override can name the client. */
+  | { readonly type: 'client-names'; readonly names: readonly string[] }
+  | { readonly type: 'ambiguous-header'; readonly header: string }
   | PathEvent
-  | PathUnknownEvent
+  /** The proxy did not send the target of the request, so the strictest policy applies. */
+  | { readonly type: 'path-unknown'; readonly policy: string }
   | PolicyEvent
   | LimitEvent
   | QuotaEvent;
 
-/** The proxy that sent the check. */
 interface ProxyEvent {
   readonly type: 'proxy';
   readonly address: string;
@@ -33,13 +34,6 @@ interface ProxyEvent {
   readonly trustedBy: string | undefined;
 }
 
-/** The client address that a trusted proxy reports, before any list of forwarded addresses is read. */
-interface ReportedAddressEvent {
-  readonly type: 'reported-address';
-  readonly address: string | undefined;
-}
-
-/** The request has a list of forwarded addresses, and it is not read. */
 export interface ForwardedListIgnoredEvent {
   readonly type: 'forwarded-list-ignored';
   readonly header: ForwardedHeader;
@@ -47,18 +41,15 @@ export interface ForwardedListIgnoredEvent {
   readonly reported: string | undefined;
 }
 
-/** One entry of the list of forwarded addresses. */
 export interface ForwardedEntryEvent {
   readonly type: 'forwarded-entry';
   readonly header: ForwardedHeader;
   readonly entry: string;
   /** Undefined for an entry that is not an address: the walk ends at it. */
   readonly address: string | undefined;
-  /** The trusted proxy that wrote the entry. */
   readonly writtenBy: string;
 }
 
-/** One of the headers that may hold the client's address. */
 export interface AddressHeaderEvent {
   readonly type: 'address-header';
   readonly header: string;
@@ -70,7 +61,6 @@ export interface AddressHeaderEvent {
     | { readonly status: 'not-allowed'; readonly peer: string | undefined };
 }
 
-/** The address that the client counts as. */
 interface ClientAddressEvent {
   readonly type: 'client-address';
   /** Undefined if the proxy reports none: then the proxy's address is counted. */
@@ -83,11 +73,9 @@ export interface IdentitySourceEvent {
   /** `api_key`, `user`, `ip` or the kind of an address header. */
   readonly source: string;
   readonly result: 'used' | 'outranked' | 'absent';
-  /** The source is an API key that is not listed, so the address is charged too. */
   readonly isUnverified: boolean;
 }
 
-/** Whether the client is exempt or blocked. */
 export interface AccessEvent {
   readonly type: 'access';
   readonly access: ClientAccess | undefined;
@@ -95,18 +83,6 @@ export interface AccessEvent {
   readonly listed: readonly Listed[];
   /** The address is that of a trusted proxy, which is never exempt. */
   readonly isShared: boolean;
-}
-
-/** Every partition by which a list or an override can name the client. */
-interface ClientNamesEvent {
-  readonly type: 'client-names';
-  readonly names: readonly string[];
-}
-
-/** A header that identifies the client can be read in several ways. */
-interface AmbiguousHeaderEvent {
-  readonly type: 'ambiguous-header';
-  readonly header: string;
 }
 
 export interface PathEvent {
@@ -119,18 +95,10 @@ export interface PathEvent {
   readonly malformed: boolean;
 }
 
-/** The proxy did not send the target of the request, so the strictest policy applies. */
-interface PathUnknownEvent {
-  readonly type: 'path-unknown';
-  readonly policy: string;
-}
-
-/** One policy of the file, and why it applies or not. */
 export interface PolicyEvent {
   readonly type: 'policy';
   readonly policy: string;
   readonly mode: PolicyMode;
-  /** An override changes the mode that the file gives. */
   readonly isModeOverridden: boolean;
   readonly result: PolicyResult;
 }
@@ -143,7 +111,6 @@ export type PolicyResult =
   /** The default policy, when another policy matches. */
   | { readonly status: 'not-needed' };
 
-/** Why a policy applies. */
 export type PolicyReason =
   | 'most-specific'
   | 'named-by-proxy'
@@ -151,13 +118,11 @@ export type PolicyReason =
   | 'other-reading'
   | 'nothing-matches';
 
-/** A part of a route that the request does not match. */
 export interface Requirement {
   readonly part: 'path' | 'host' | 'method';
   readonly value: string;
 }
 
-/** One limit that the request is counted against. */
 interface LimitEvent {
   readonly type: 'limit';
   readonly label: string;
@@ -166,12 +131,10 @@ interface LimitEvent {
   readonly key: string;
 }
 
-/** The state of one limit after the take. */
 export interface QuotaEvent {
   readonly type: 'quota';
   readonly label: string;
   readonly cost: number;
-  /** Whether all limits of the request admitted it. */
   readonly isAdmitted: boolean;
   /** Undefined for a limit that was not checked, because another one denied first. */
   readonly state: QuotaState | undefined;

@@ -6,10 +6,7 @@
  */
 import { forwardAuth } from './shared/forward-auth.ts';
 
-/**
- * `{http.request.remote.host}`, set by our Caddyfile. Caddy's own X-Forwarded-For ends with the same address, after the
- * client's list if Caddy's `trusted_proxies` names the peer.
- */
+/** `{http.request.remote.host}`, set by our Caddyfile. Caddy's X-Forwarded-For may begin with the client's own list. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
 
 export const caddy = forwardAuth({

@@ -8,9 +8,8 @@ import { singleValue } from '../core/identity/header-value.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
 import { answer } from './shared/answer.ts';
-import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './shared/reported.ts';
+import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
-/** The status for requests that no honest client sends. */
 const BAD_REQUEST = 400;
 
 /** Codes of gRPC (google/rpc/code.proto). Envoy only distinguishes 0 from the rest. */
@@ -46,10 +45,14 @@ function parse(
     // A CONNECT request has no path.
     target: path === '' ? '/' : path,
     headers,
-    addresses: withForwardedLists(
-      { proxy: remoteAddress, peer, client: undefined, headers: REPORTED_IN },
-      headers,
-    ),
+    addresses: {
+      proxy: remoteAddress,
+      peer,
+      client: undefined,
+      forwardedFor: headers['x-forwarded-for'],
+      forwarded: headers.forwarded,
+      headers: REPORTED_IN,
+    },
     policy: contextExtensions[POLICY],
     requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
     missing: NOTHING_MISSING,
@@ -76,9 +79,7 @@ export const envoyGrpc = {
   hasProxyConfig: true,
   parse,
   render,
-  /** The message for an answer. */
   write: writeCheckResponse,
-  /** The answer for a caller without the proxy secret. */
   unauthorized: {
     code: PERMISSION_DENIED,
     status: 403,

@@ -8,7 +8,7 @@ import type { CheckRequest } from '../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../core/dialect.ts';
 import { singleValue } from '../core/identity/header-value.ts';
 import { renderer } from './shared/answer.ts';
-import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './shared/reported.ts';
+import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
 /** Envoy sets these with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
@@ -34,15 +34,14 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
     host: headers.host?.toString() ?? '',
     target: target === '' ? '/' : target,
     headers,
-    addresses: withForwardedLists(
-      {
-        proxy: remoteAddress,
-        peer: singleValue(headers, PEER_ADDRESS),
-        client: singleValue(headers, CLIENT_ADDRESS),
-        headers: REPORTED_IN,
-      },
-      headers,
-    ),
+    addresses: {
+      proxy: remoteAddress,
+      peer: singleValue(headers, PEER_ADDRESS),
+      client: singleValue(headers, CLIENT_ADDRESS),
+      forwardedFor: headers['x-forwarded-for']?.toString(),
+      forwarded: headers.forwarded?.toString(),
+      headers: REPORTED_IN,
+    },
     policy: undefined,
     requestId: singleValue(headers, REQUEST_ID),
     // Only the request line is required. Without the address headers, all clients of one Envoy share its address.

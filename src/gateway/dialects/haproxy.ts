@@ -6,7 +6,6 @@
  */
 import { forwardAuth } from './shared/forward-auth.ts';
 
-/** The address of the connection. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
 
 export const haproxy = forwardAuth({

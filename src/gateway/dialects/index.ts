@@ -11,7 +11,6 @@ import { traefik } from './traefik.ts';
 
 export { envoyGrpc };
 
-/** Proxies that send checks over HTTP. Each has its own path on the check server. */
 export const HTTP_DIALECTS: readonly Dialect[] = [
   envoy,
   nginx,
@@ -22,7 +21,6 @@ export const HTTP_DIALECTS: readonly Dialect[] = [
   apisix,
 ];
 
-/** HTTP and gRPC. */
 export const DIALECTS = [envoyGrpc, ...HTTP_DIALECTS];
 
 export const DIALECT_NAMES: readonly string[] = DIALECTS.map(({ name }) => name);

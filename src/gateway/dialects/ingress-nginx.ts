@@ -27,7 +27,6 @@ const plain = forwardAuth({
 
 export const ingressNginx: Dialect = { ...plain, parse, render };
 
-/** Splits the URL into host and target. */
 function parse(call: ProxyCall): CheckRequest {
   const request = plain.parse(call);
   const { target: url } = request;

@@ -24,7 +24,7 @@ export const nginx: Dialect = {
     headers: {
       method: 'x-original-method',
       target: 'x-original-uri',
-      /** `$realip_remote_addr`: the address of the connection. */
+      /** `$realip_remote_addr` */
       peer: 'x-headgate-peer-ip',
       client: CLIENT_ADDRESS,
       requiredAddress: CLIENT_ADDRESS,

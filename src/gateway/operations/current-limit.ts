@@ -1,9 +1,8 @@
 /** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
 import type { BindingQuota } from '../core/counting/decision.ts';
 import { descriptor, type LimitDescriptor } from '../core/counting/descriptor.ts';
-import { everyLimit } from '../core/counting/every-limit.ts';
 import type { QuotaReader } from '../core/counting/store.ts';
-import type { Limit, Policy } from '../core/policy.ts';
+import { everyLimit, type Limit, type Policy } from '../core/policy.ts';
 import type { CurrentQuota } from '../denials/denial-report.ts';
 import { PARTITION } from './client-name.ts';
 /** Undefined if no policy has the limit any more. Rejects with a StoreError. */

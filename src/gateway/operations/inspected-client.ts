@@ -5,7 +5,6 @@ import {
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
-import { everyLimit } from '../core/counting/every-limit.ts';
 import { type ClientAccess, NOT_LISTED } from '../core/identity/access-lists.ts';
 import { compileAccess } from '../core/identity/client-access.ts';
 import {
@@ -16,7 +15,7 @@ import {
   listedKeyPartition,
 } from '../core/identity/partition.ts';
 import { modeOf } from '../core/overrides.ts';
-import type { HeaderPartition, Limit, Policy } from '../core/policy.ts';
+import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../core/policy.ts';
 import type { AccessEvent } from '../core/trace.ts';
 import { limitLabelled } from './current-limit.ts';
 import { listedReports } from './listed-report.ts';

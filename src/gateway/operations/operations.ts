@@ -1,7 +1,7 @@
 /** Runs operations by name, so that another process can call one: checks the input, runs it, checks the output. */
 import type { z } from 'zod';
 import { StoreError } from '../core/counting/store.ts';
-import { OverrideStoreFull } from '../stores/overrides/override-store.ts';
+import { OverrideStoreFull } from '../stores/overrides/override.ts';
 import { removeAccess, resetClient, setAccess } from './clients.ts';
 import { answerQuery as answerDenialQuery } from './denial-queries.ts';
 import { describeDecision, topDenied } from './denials.ts';

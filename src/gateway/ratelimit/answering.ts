@@ -4,8 +4,7 @@ import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { type Naming, withDenial } from '../core/denial-naming.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
-import { contentType, denialBody } from '../dialects/shared/body.ts';
-import { retryAfterSeconds } from '../dialects/shared/quota-headers.ts';
+import { contentType, denialBody, retryAfterSeconds } from '../dialects/shared/answer.ts';
 import {
   type DescriptorStatus,
   type RateLimitAnswer,

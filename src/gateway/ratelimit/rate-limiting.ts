@@ -1,7 +1,6 @@
 /** Answers calls of Envoy's rate limit filter: finds the rules, counts, and says what each descriptor has left. */
 import type { HeaderFields } from '../core/check-request.ts';
-import type { CheckSpan } from '../core/check-span.ts';
-import { type CountingOptions, createCounting } from '../core/counting/counting.ts';
+import { type CheckSpan, type CountingOptions, createCounting } from '../core/counting/counting.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { Overrides } from '../core/overrides.ts';
 import { type AnswerTerms, createAnswering } from './answering.ts';

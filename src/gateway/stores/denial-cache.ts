@@ -15,10 +15,8 @@ import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/cou
 
 export interface DenialCacheOptions {
   readonly store: QuotaStore;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly maxEntries: number;
-  /** Called for every request that is answered from the cache. */
   readonly onRemembered?: () => void;
 }
 
@@ -45,10 +43,7 @@ export class DenialCache implements QuotaStore {
   readonly #denials: LRUCache<string, Denial>;
   readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
-  /**
-   * Increases with every reset. Denials of earlier generations are not used, and an answer to a call of an earlier
-   * generation is not cached, because it may be out of date.
-   */
+  /** Increases with every reset. Denials, and answers to calls, of earlier generations may be out of date. */
   #generation = 0;
 
   constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
@@ -58,12 +53,10 @@ export class DenialCache implements QuotaStore {
     this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
   }
 
-  /** Starts caching. From now on every reset must be announced by calling `forget`. */
   enable(): void {
     this.#enabled = true;
   }
 
-  /** Caches nothing until it is enabled again. */
   disable(): void {
     this.#enabled = false;
     this.forget();
@@ -146,7 +139,6 @@ function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
   });
 }
 
-/** The denial after `laterMs` more milliseconds. */
 function after({ result }: Denial, laterMs: number): TakeResult {
   const elapsedMs = Math.max(0, Math.floor(laterMs));
   const states = result.states.map(

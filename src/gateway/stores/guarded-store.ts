@@ -8,7 +8,7 @@ import {
 } from '../core/counting/store.ts';
 
 export interface Gate {
-  /** Why the store must not be called now; undefined if it may be. Called for every request. */
+  /** Undefined if the store may be called. Called for every request. */
   obstacle(): StoreError | undefined;
 }
 
@@ -40,7 +40,6 @@ interface BreakerOptions {
   /** Several probes in a row failed: the connection itself may be broken. */
   readonly onSilence?: () => void;
   readonly onOpen?: () => void;
-  /** Called after every failed probe. */
   readonly onStillOpen?: (error: unknown) => void;
   readonly onClose?: () => void;
 }
@@ -89,7 +88,6 @@ export class Breaker implements Gate {
     this.#probeSoon();
   }
 
-  /** Stops probing. */
   close(): void {
     clearTimeout(this.#probing);
   }
@@ -118,11 +116,8 @@ export class Breaker implements Gate {
 }
 
 interface OverloadOptions {
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** How late a timer may be, milliseconds. */
   readonly limitMs: number;
-  /** Called for every request that is shed. */
   readonly onShed?: () => void;
 }
 
@@ -132,10 +127,7 @@ const LATE_IN_A_ROW = 3;
 
 const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
 
-/**
- * Sheds load. While the event loop is overloaded, the store is not called, and requests follow the failure mode of their
- * policies at once, which costs less.
- */
+/** Sheds load: while the event loop is overloaded, requests follow the failure modes of their policies at once. */
 export class Overload implements Gate {
   readonly #options: OverloadOptions;
   readonly #timer: NodeJS.Timeout;

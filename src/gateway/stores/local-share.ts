@@ -1,7 +1,4 @@
-/**
- * Replaces a shared store that has failed with this process's share of every limit. Together, all gateways then admit
- * what the limit allows, without communicating.
- */
+/** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
 import type {
   Descriptor,
@@ -13,7 +10,6 @@ import type {
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
-/** The rank of this gateway among those that count together, and their number. */
 export interface GatewayRank {
   readonly count: number;
   /** The first gateway has the rank 0. */
@@ -33,7 +29,6 @@ export class LocalShare implements LocalLimiter {
     this.#memory.record(descriptors);
   }
 
-  /** The state of this process's shares. Takes nothing. */
   peek(descriptors: readonly Descriptor[]): PeekResult {
     return this.#memory.peek(this.#shares(descriptors));
   }

@@ -1,7 +1,7 @@
 /** The store: round trips, failures, what is in it. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { PoliciesByFailureMode } from '../core/counting/failure-modes.ts';
 import type { StoreErrorReason } from '../core/counting/store.ts';
+import type { PoliciesByFailureMode } from '../core/policy.ts';
 import { causeText } from './cause-text.ts';
 import { FAST_BUCKETS, type TelemetryContext } from './context.ts';
 import { CAUSE, type LogLines, ONE_A_MINUTE } from './log/log-line.ts';

@@ -1,6 +1,7 @@
 /** What the page of a replay draws, besides the report. Plain data. */
-import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
+
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { everyLimit } from '../../../gateway/core/policy.ts';
 import { ascending } from '../maps.ts';
 import { MINUTE_MS, type ReplayResult } from './result.ts';
 

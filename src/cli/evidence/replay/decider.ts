@@ -7,13 +7,12 @@ import { type Check, createCheck, UNOBSERVED } from '../../../gateway/core/check
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
-import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { Descriptor, TakeResult } from '../../../gateway/core/counting/store.ts';
 import type { ClientIdentity } from '../../../gateway/core/identity/identity.ts';
 import type { SaltSource } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
-import type { Limit, Policy } from '../../../gateway/core/policy.ts';
+import { everyLimit, type Limit, type Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */

@@ -3,9 +3,9 @@
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
-import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { everyLimit } from '../../../gateway/core/policy.ts';
 import { SaltBooks } from '../../../gateway/stores/salts/salt-sources.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import {

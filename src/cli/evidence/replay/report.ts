@@ -1,7 +1,7 @@
 /** The report of a replay, as JSON has it. Times are ISO 8601 in UTC. Null stands for what the log cannot tell. */
-import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
+
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import type { Policy } from '../../../gateway/core/policy.ts';
+import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
 import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';

@@ -3,8 +3,8 @@ import { Calendar } from '../../core/counting/calendar.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
 import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
 import { compileAddressSet } from '../../core/identity/address.ts';
+import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
-import type { IdentitySource } from '../../core/identity/identity-source.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import {
   compilePolicy,

@@ -7,24 +7,20 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 /** In milliseconds since the epoch. */
 export interface Window {
   readonly startMs: number;
-  /** The first moment after the window. */
   readonly endMs: number;
 }
 
-/** A window and its neighbours. */
 export interface CalendarWindow extends Window {
   /** Ascending: the start of the previous window, the start and the end of this one, the end of the next. */
   readonly bounds: readonly [number, number, number, number];
 }
-
-const MOST_DAYS: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 31, year: 366 };
 
 /** By how much clocks were set back at most since 2000: in Antarctica/Casey, in 2010. Mostly it is an hour. */
 const CLOCK_CHANGE_MS = 3 * 3_600_000;
 
 export class Calendar {
   readonly unit: CalendarUnit;
-  /** The name of a time zone, as in `Europe/Zurich`. */
+  /** `Europe/Zurich` */
   readonly zone: string;
   readonly #zone: TimeZone;
   #latest: CalendarWindow | undefined;
@@ -41,12 +37,11 @@ export class Calendar {
     return nominalMsOf(this.unit);
   }
 
-  /** The longest window. The clocks of UTC never change. */
   get longestMs(): number {
     return this.zone === 'UTC' ? this.nominalMs : this.nominalMs + CLOCK_CHANGE_MS;
   }
 
-  /** The window that contains a moment. The latest one is remembered, because Intl is slow. */
+  /** The latest window is remembered, because Intl is slow. */
   windowAt(ms: number): CalendarWindow {
     const latest = this.#latest;
     if (latest !== undefined && latest.startMs <= ms && ms < latest.endMs) return latest;
@@ -59,10 +54,11 @@ export class Calendar {
   }
 
   #find(ms: number): Window {
-    let first = firstDateOf(this.unit, this.#zone.dateAt(ms));
+    const { firstOf, after } = UNITS[this.unit];
+    let first = firstOf(this.#zone.dateAt(ms));
     let startMs = this.#zone.startOf(first);
     for (;;) {
-      first = firstDateAfter(this.unit, first);
+      first = after(first);
       const endMs = this.#zone.startOf(first);
       // After midnight, clocks may go back to the day before. The window of that day has ended all the same.
       if (ms < endMs) return { startMs, endMs };
@@ -76,7 +72,7 @@ interface WindowLength {
   readonly calendar?: Calendar | undefined;
 }
 
-/** The window that contains a moment. Without a calendar, windows start at multiples of their length since the epoch. */
+/** Without a calendar, windows start at multiples of their length since the epoch. */
 export function fixedWindowAt({ windowMs, calendar }: WindowLength, nowMs: number): Window {
   if (calendar !== undefined) return calendar.windowAt(nowMs);
   const startMs = nowMs - (nowMs % windowMs);
@@ -84,34 +80,42 @@ export function fixedWindowAt({ windowMs, calendar }: WindowLength, nowMs: numbe
 }
 
 export function nominalMsOf(unit: CalendarUnit): number {
-  return MOST_DAYS[unit] * DAY_MS;
+  return UNITS[unit].mostDays * DAY_MS;
 }
 
-function firstDateOf(unit: CalendarUnit, { year, month, day }: PlainDate): PlainDate {
-  switch (unit) {
-    case 'day':
-      return { year, month, day };
-    case 'week': {
-      // The first of January 1970 was a Thursday.
-      const daysSinceMonday = (Date.UTC(year, month - 1, day) / DAY_MS + 3) % 7;
-      return { year, month, day: day - daysSinceMonday };
-    }
-    case 'month':
-      return { year, month, day: 1 };
-    case 'year':
-      return { year, month: 1, day: 1 };
-  }
+interface Unit {
+  readonly mostDays: number;
+  /** The first date of the window that contains a date. */
+  readonly firstOf: (date: PlainDate) => PlainDate;
+  /** The first date of the window after the one that begins with a date. */
+  readonly after: (first: PlainDate) => PlainDate;
 }
 
-function firstDateAfter(unit: CalendarUnit, { year, month, day }: PlainDate): PlainDate {
-  switch (unit) {
-    case 'day':
-      return { year, month, day: day + 1 };
-    case 'week':
-      return { year, month, day: day + 7 };
-    case 'month':
-      return { year, month: month + 1, day };
-    case 'year':
-      return { year: year + 1, month, day };
-  }
+const UNITS: Readonly<Record<CalendarUnit, Unit>> = {
+  day: {
+    mostDays: 1,
+    firstOf: (date) => date,
+    after: (first) => ({ ...first, day: first.day + 1 }),
+  },
+  week: {
+    mostDays: 7,
+    firstOf: mondayOf,
+    after: (first) => ({ ...first, day: first.day + 7 }),
+  },
+  month: {
+    mostDays: 31,
+    firstOf: (date) => ({ ...date, day: 1 }),
+    after: (first) => ({ ...first, month: first.month + 1 }),
+  },
+  year: {
+    mostDays: 366,
+    firstOf: ({ year }) => ({ year, month: 1, day: 1 }),
+    after: (first) => ({ ...first, year: first.year + 1 }),
+  },
+};
+
+/** The first of January 1970 was a Thursday. */
+function mondayOf({ year, month, day }: PlainDate): PlainDate {
+  const daysSinceMonday = (Date.UTC(year, month - 1, day) / DAY_MS + 3) % 7;
+  return { year, month, day: day - daysSinceMonday };
 }

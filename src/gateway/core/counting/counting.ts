@@ -1,15 +1,11 @@
-/**
- * Counts descriptors: in the store or, while the store fails, as their policies say. Checks, shadow policies and calls of
- * the rate limit service all count here.
- */
-import type { CheckSpan } from '../check-span.ts';
-import type { Counted } from './decision.ts';
+/** Counts descriptors in the store or, while the store fails, as their policies say. */
+import type { HeaderFields } from '../check-request.ts';
+import type { Counted, Decision } from './decision.ts';
 import type { LimitDescriptor } from './descriptor.ts';
 import { type LocalLimiter, type QuotaStore, StoreError, type TakeResult } from './store.ts';
 
 export interface CountingOptions {
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Counts for policies with `on_store_failure: local` while the store fails. */
   readonly local: LocalLimiter;
 }
 
@@ -20,10 +16,7 @@ export interface Group {
   readonly leavesFailure?: boolean;
 }
 
-/**
- * Returns what `conclude` makes of the count: at once if the store is in this process, because a promise costs as much as
- * a decision. Rejects with a StoreError only for a group that leaves the failure to the caller.
- */
+/** A store in this process gives no promise. Rejects with a StoreError only if `leavesFailure` is set. */
 export type Count = <Result>(
   group: Group,
   conclude: (counted: Counted) => Result,
@@ -71,3 +64,18 @@ function countWithoutStore(descriptors: readonly LimitDescriptor[], local: Local
 function isCountedLocally({ source }: LimitDescriptor): boolean {
   return source.policy.onStoreFailure === 'local';
 }
+
+/** The span of a check or call, and those of its takes. A check that is not sampled has none. */
+export interface CheckSpan {
+  startTake(descriptors: number): TakeSpan;
+  decided(decision: Decision): void;
+  failed(error: unknown): void;
+}
+
+export interface TakeSpan {
+  answered(admitted: boolean): void;
+  failed(error: unknown): void;
+}
+
+/** `headers` may hold the trace context of the caller. Returns undefined for a check that is not sampled. */
+export type StartCheckSpan = (headers: HeaderFields) => CheckSpan | undefined;

@@ -7,50 +7,39 @@ import type { QuotaState, TakeResult } from './store.ts';
 
 type Verdict = 'allow' | 'deny';
 
-/**
- * How the decision was measured: `enforced` in the store, `local` in this process alone, `open` and `closed` not at all,
- * because the store failed.
- */
+/** Measured in the store (`enforced`), in this process (`local`), or not at all because the store failed. */
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
-/** What a group has counted. */
 export interface Counted {
-  /** Those that `result` is about. */
   readonly descriptors: readonly LimitDescriptor[];
-  /** Undefined in the modes `open` and `closed`: nothing was counted. */
+  /** Undefined in the modes `open` and `closed`. */
   readonly result: TakeResult | undefined;
   readonly mode: DecisionMode;
 }
 
-/** The strictest limit of a request, and its state. */
 export interface BindingQuota {
   readonly limit: Limit;
   readonly state: QuotaState;
   /** The clock of the store, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The store key that was counted. It is opaque, and the same for all requests of one client. */
+  /** The store key. It is opaque, and the same for all requests of one client. */
   readonly key: string;
   /** The limit is lower than what the request costs, so no wait helps. */
   readonly isNeverMet?: true;
 }
 
-/** A denial with the id by which the client, the log and operators know it. */
 export interface Denial extends Denied {
   readonly id: string;
-  /** Of the request, see trace-context.ts. */
   readonly traceId?: string | undefined;
 }
 
-/** The client of a denied request. */
 export interface Denied {
-  /** The partition that identifies the client. */
   readonly client: string;
-  /** Whether the client may have invented it: an API key that is not listed. */
+  /** An API key that is not listed: the client may have invented it. */
   readonly isMadeUp: boolean;
   readonly address: AddressPartition;
-  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
+  /** `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly identity: string;
-  /** Why it is blocked. */
   readonly accessBy?: ClientAccess | undefined;
 }
 
@@ -61,23 +50,18 @@ export interface Decision {
     | 'over_limit'
     | 'malformed_path'
     | 'malformed_host'
-    /** A header that identifies the client can be read in several ways. */
     | 'ambiguous_identity'
     | 'store_failure'
     | 'exempt'
     | 'blocked'
-    /** No policy that applies is enforced. */
     | 'not_enforced';
   readonly mode: DecisionMode;
   /** The name of the policy that decided; `none` if the request was decided before policies were looked at. */
   readonly policy: string;
-  /** Undefined if nothing was measured. */
   readonly binding: BindingQuota | undefined;
-  /** The limits that were checked, in the order of the policies. */
   readonly limits: readonly Limit[];
-  /** Every denial has one. */
   readonly denial?: Denial;
-  /** The decision repeats an earlier one for the same request; nothing was counted again. */
+  /** Nothing was counted again. */
   readonly isRepeated?: true;
 }
 
@@ -95,10 +79,7 @@ function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
-/**
- * Decides by what the groups have counted; there is at least one. A denial is measured if any group measured it. Throws a
- * RangeError if a store gave no state.
- */
+/** There is at least one group. Throws a RangeError if a store gave no state. */
 export function decide(groups: readonly Counted[], isDenied = groups.some(isDenying)): Decision {
   const binding = bindingIn(groups, isDenied);
   if (binding === undefined) return withoutCount(groups, isDenied);
@@ -128,7 +109,6 @@ function limitsOf(groups: readonly Counted[]): Limit[] {
   return limits;
 }
 
-/** The store failed: the decision is that of a group that denies, if there is one. */
 function withoutCount(groups: readonly Counted[], isDenied: boolean): Decision {
   const group = groups.find(({ mode }) => mode === (isDenied ? 'closed' : 'open'));
   const policy = group?.descriptors[0]?.source.policy;
@@ -179,7 +159,6 @@ function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | und
   return binding;
 }
 
-/** Milliseconds. No wait helps if the limit is lower than the cost. */
 function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor): number {
   return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
 }

@@ -4,17 +4,15 @@ import type { CheckContext } from '../check-context.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from '../identity/partition.ts';
 import { reachesPrevious } from '../identity/salts.ts';
-import type { HeaderPartition, Limit, Policy } from '../policy.ts';
-import { everyLimit } from './every-limit.ts';
+import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../policy.ts';
 import type { Descriptor } from './store.ts';
 
-/** A descriptor with the limit that it counts. */
 export interface LimitDescriptor extends Descriptor {
   readonly source: Limit;
 }
 
 /** `v1` is the version of the key layout. The braces are the Redis Cluster hash tag: one slot per partition. */
-const KEY_PREFIX = 'hg:v1:{';
+export const KEY_PREFIX = 'hg:v1:{';
 
 /** Every key under which these policies may count a partition. */
 export function keysOf(partition: string, policies: readonly Policy[]): string[] {
@@ -22,12 +20,10 @@ export function keysOf(partition: string, policies: readonly Policy[]): string[]
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 
-/** The partition of a store key. */
 export function partitionOf(key: string): string {
   return key.slice(KEY_PREFIX.length, key.indexOf('}'));
 }
 
-/** What a client is counted by. */
 export type CountedClient = Pick<
   ClientIdentity,
   'kind' | 'address' | 'apiKey' | 'user' | 'plan' | 'headers'
@@ -36,7 +32,6 @@ export type CountedClient = Pick<
   readonly descriptor?: string;
 };
 
-/** When a request is counted, and under which pseudonyms. */
 type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
 
 export function describe(
@@ -59,7 +54,6 @@ export function describe(
   return descriptors;
 }
 
-/** The limits of the client's plan, if the policy has any for it; otherwise the policy's own. */
 function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
@@ -69,7 +63,6 @@ interface Counting extends Pick<CountingContext, 'salts'> {
   readonly looksBack: LooksBack;
 }
 
-/** Whether a limit of the request looks back to the previous pseudonym, the daily or the long one. */
 interface LooksBack {
   readonly daily: boolean;
   readonly long: boolean;
@@ -106,7 +99,6 @@ function pushAddress(counting: Counting, limit: Limit, address: AddressPartition
   }
 }
 
-/** What a limit counts: a partition, the client's address, or both. */
 interface Share {
   readonly partition: string | undefined;
   readonly countsAddress: boolean;

@@ -14,7 +14,6 @@ export function dryRun(reader: QuotaReader): Pick<QuotaStore, 'take'> {
   return { take: async (descriptors) => predicted(descriptors, await reader.peek(descriptors)) };
 }
 
-/** The same for the local limiter. */
 export function localDryRun(
   peek: (descriptors: readonly Descriptor[]) => PeekResult,
 ): LocalLimiter {
@@ -30,7 +29,7 @@ function predicted(descriptors: readonly Descriptor[], { states, nowMs }: PeekRe
   };
 }
 
-/** The state after the take. `retryAfterMs` is never earlier than the truth. */
+/** `retryAfterMs` is never earlier than the truth. */
 function afterTake(
   descriptor: Descriptor,
   state: QuotaState | undefined,

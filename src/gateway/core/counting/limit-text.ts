@@ -18,7 +18,7 @@ export function windowLabel({ window, calendar }: Quota & { readonly window: str
   return calendar === undefined || calendar.zone === 'UTC' ? window : `${window}@${calendar.zone}`;
 }
 
-/** Of the RateLimit-Policy header: `"login";q=5;w=300`. */
+/** `"login";q=5;w=300` */
 export function policyItem(label: string, quota: Quota): string {
   return `"${label}";q=${quota.burst};w=${secondsToRefill(quota)}`;
 }
@@ -31,7 +31,7 @@ function secondsToRefill({ burst, limit, windowMs, calendar }: Quota): number {
 
 /** `5 requests per 5 minutes`, `10000 requests per month`. */
 export function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
-  const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
+  const rate = `${limit} request${limit === 1 ? '' : 's'} per ${windowWords(window)}`;
   return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
 }
 
@@ -42,14 +42,9 @@ const UNIT_WORDS: Readonly<Record<string, string>> = {
   d: 'day',
 };
 
-/** Windows of a calendar are words already. */
 function windowWords(window: string): string {
   const count = Number.parseInt(window, 10);
   if (Number.isNaN(count)) return window;
   const unit = UNIT_WORDS[window.slice(String(count).length)] ?? 'window';
   return count === 1 ? unit : `${count} ${unit}s`;
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

@@ -3,17 +3,14 @@ import { DAY_MS } from '../identity/salts.ts';
 import type { Quota } from './store.ts';
 
 export interface Memory {
-  /** How long a unit can matter after it was taken, in milliseconds. */
+  /** How long a unit can matter after it was taken. */
   readonly lookbackMs: number;
-  /** Whether addresses are counted under names that change every 31 days, not every day. */
+  /** Addresses are counted under names that change every 31 days, not every day. */
   readonly isLong: boolean;
 }
 
-/** The longest lookback of several limits, in milliseconds; 0 if there are none. */
 export interface Lookback {
-  /** Under names that change every day. */
   readonly dailyMs: number;
-  /** Under names that change every 31 days. */
   readonly longMs: number;
 }
 

@@ -9,7 +9,6 @@ export const ALGORITHMS = [
 ] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** The names of algorithms in store keys, labels and scripts. */
 export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
   'sliding-window-log': 'log',
   'sliding-window-counter': 'counter',
@@ -19,18 +18,15 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
 
 /** The largest limit that the scripts count exactly, see lua/includes/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
-/** The largest limit of a fixed window. */
 export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
-/** Units that a fixed window counts at most. */
 export const MAX_FIXED_UNITS = 2 ** 52;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
-/** A rate and the algorithm that counts it. */
 export interface Quota {
   readonly algorithm: Algorithm;
   /** Units per window; for a token bucket, the units that it regains per window. */
   readonly limit: number;
-  /** Of windows by the calendar, the longest. */
+  /** The longest window, if they follow a calendar. */
   readonly windowMs: number;
   /** For fixed windows. Without it, they start at multiples of `windowMs` since the epoch. */
   readonly calendar?: Calendar | undefined;
@@ -71,17 +67,13 @@ export interface Descriptor {
   readonly previousKey?: string | undefined;
 }
 
-/** The state of one quota after a take. */
 export interface QuotaState {
   /** The quota's burst: the units of an unused quota. */
   readonly limit: number;
   readonly remaining: number;
   /** Milliseconds until the quota is full again, if nothing more is taken. */
   readonly resetAfterMs: number;
-  /**
-   * Milliseconds until a request of the same cost would be admitted; 0 if it would be admitted now. For a cost above the
-   * burst: until as much is left as there will be, or somewhat longer.
-   */
+  /** Until the same cost would be admitted, milliseconds; above the burst, until as much is left as there will be. */
   readonly retryAfterMs: number;
   /** Only of a request that was denied: the units that it took here all the same, as a charge or in an earlier slot. */
   readonly taken?: number;
@@ -93,7 +85,6 @@ export function unitsNeeded(cost: number): number {
   return cost === 0 ? 1 : Number.NEGATIVE_INFINITY;
 }
 
-/** Whether a take changes what is counted. */
 export function changesCount(
   { quota: { countRejected }, cost }: Pick<Descriptor, 'quota' | 'cost'>,
   admitted: boolean,
@@ -101,7 +92,6 @@ export function changesCount(
   return admitted ? cost !== 0 : countRejected && cost > 0;
 }
 
-/** Whether a denied request may take what is left of the quota. */
 export function isCharge({
   quota: { remainder },
   cost,
@@ -115,10 +105,7 @@ export function admittedCallsLastMs(windowMs: number): number {
 }
 
 export interface TakeResult {
-  /**
-   * True if every descriptor admitted the request. Otherwise only quotas with `countRejected` consumed units, and those of
-   * a charge that took what was left.
-   */
+  /** Otherwise only `countRejected` quotas consumed units, and those of a charge that took what was left. */
   readonly admitted: boolean;
   /** In the order of the descriptors. Undefined for one that was not checked, because another denied first. */
   readonly states: readonly (QuotaState | undefined)[];
@@ -136,35 +123,26 @@ export interface QuotaStore {
   reset(keys: readonly string[]): Promise<void>;
 }
 
-/** Counts in this process while the store fails. */
 export interface LocalLimiter {
   /** Records what the store admitted, so that clients do not start with full limits when the store fails. */
   record(descriptors: readonly Descriptor[]): void;
-  /** Takes from this process's share of all limits or of none. Never fails. */
   take(descriptors: readonly Descriptor[]): TakeResult;
 }
 
-/** Reads quotas without taking from them. */
 export interface QuotaReader {
-  /** The states before a take. Rejects with a StoreError if the store does not answer in time. */
   peek(descriptors: readonly Descriptor[]): PeekResult | Promise<PeekResult>;
 }
 
 export interface PeekResult {
-  /** In the order of the descriptors. */
   readonly states: readonly QuotaState[];
-  /** The store's clock, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export type StoreErrorReason =
-  /** No answer in time. */
   | 'timeout'
   /** The connection was refused, or no server is known. */
   | 'refused'
-  /** The connection broke, or does not exist. */
   | 'connection'
-  /** Too many requests are waiting for the store. */
   | 'overloaded'
   /** The store was too slow recently, so it is not used. */
   | 'given_up'
@@ -175,12 +153,10 @@ export type StoreErrorReason =
   | 'busy'
   | 'clusterdown'
   | 'noscript'
-  /** The server runs no scripts in Lua. */
   | 'nolua'
   | 'noperm'
   | 'wrongpass'
   | 'wrongtype'
-  /** The reply is not one that the script gives. */
   | 'malformed'
   | 'other';
 

@@ -1,6 +1,5 @@
 /** Dates in a time zone. The rules of the zones are those of Intl. */
 
-/** A day without a change of clocks. */
 export const DAY_MS = 86_400_000;
 
 /** Month 1 is January. Dates beyond the end of a month belong to the next one, as in Date.UTC. */
@@ -29,15 +28,15 @@ export class TimeZone {
     });
   }
 
-  /** The date on the clocks of the zone at a moment in milliseconds since the epoch. */
+  /** On the clocks of the zone, at a moment in milliseconds since the epoch. */
   dateAt(ms: number): PlainDate {
     const read = this.#reading(ms);
     return { year: read('year'), month: read('month'), day: read('day') };
   }
 
   /**
-   * The first moment of a date, in milliseconds since the epoch. If clocks skip its midnight or the whole day, the moment
-   * when they do. If clocks show its midnight twice, the first time.
+   * In milliseconds since the epoch. If clocks skip midnight, it is when they do; if they show it twice, the first
+   * time.
    */
   startOf({ year, month, day }: PlainDate): number {
     const midnight = Date.UTC(year, month - 1, day);

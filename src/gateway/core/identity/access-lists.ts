@@ -8,23 +8,17 @@ import {
   rangeBits,
 } from './address.ts';
 
-/** An exempt client is not counted; a blocked client is denied. */
 export type Access = 'exempt' | 'blocked';
 
 export interface ListEntry {
-  /** A CIDR range, an address or a named range. */
   readonly address: string | undefined;
-  /** Identifier of a listed API key. */
   readonly key: string | undefined;
   /** Milliseconds since the epoch; Infinity for an entry without expiry. */
   readonly expiresMs: number;
-  /** File and line, `policies.yaml:12`. */
   readonly place?: string | undefined;
-  /** What the author of the file wrote at the entry. */
   readonly comment?: string | undefined;
 }
 
-/** The entries that name a client. */
 export interface Listed {
   /** If several entries name the client, this is the one that expires last. */
   readonly exempt: ListEntry | undefined;
@@ -32,14 +26,10 @@ export interface Listed {
   readonly all: readonly { readonly list: 'exempt' | 'block'; readonly entry: ListEntry }[];
 }
 
-/** Why a client is exempt or blocked. */
 export interface ClientAccess {
   readonly access: Access;
-  /** The entry of the policy file that says so. */
   readonly entry?: ListEntry | undefined;
-  /** An override says so, whatever the policy file says. */
   readonly isOverride: boolean;
-  /** When the override was made, milliseconds since the epoch. */
   readonly overriddenMs?: number | undefined;
 }
 
@@ -48,7 +38,6 @@ export const NOT_LISTED: Listed = { exempt: undefined, block: undefined, all: []
 export interface AccessLists {
   /** Takes an address in its canonical spelling. */
   ofAddress(address: string): Listed;
-  /** Takes the identifier of a listed key. */
   ofKey(id: string): Listed;
   /** Takes an entry of the file, or of the file before. */
   ofEntry(entry: ListEntry, nowMs: number): ListedAgain;
@@ -56,7 +45,6 @@ export interface AccessLists {
   readonly block: readonly ListEntry[];
 }
 
-/** The entries in force that name everything that another entry names. */
 interface ListedAgain {
   readonly exempt: ListEntry | undefined;
   readonly block: ListEntry | undefined;
@@ -83,14 +71,11 @@ export function compileAccessLists(
       );
     },
     ofKey: (id) => listed(exemptions.ofKey(id), blocks.ofKey(id)),
-    ofEntry(entry, nowMs) {
-      const [exempted, blocked] = [exemptions, blocks].map((list) => list.ofEntry(entry, nowMs));
-      return {
-        exempt: exempted?.covering,
-        block: blocked?.covering,
-        isInPart: blocked?.isInPart === true,
-      };
-    },
+    ofEntry: (entry, nowMs) => ({
+      exempt: exemptions.covering(entry, nowMs),
+      block: blocks.covering(entry, nowMs),
+      isInPart: blocks.overlaps(entry, nowMs),
+    }),
     exempt,
     block,
   };
@@ -126,6 +111,9 @@ function compileList(
     if (entry.key !== undefined) add(keys, entry.key, entry);
     for (const bits of bitsOf(entry, named)) add(ranges, bits, entry);
   }
+  const ofKey = (id: string): readonly ListEntry[] => keys.get(id) ?? NONE;
+  const rangesInForce = (nowMs: number) =>
+    entries.filter((entry) => entry.key === undefined && isInForce(entry, nowMs));
   const lengths = [...new Set([...ranges.keys()].map((bits) => bits.length))];
   return {
     ofAddress(address: string): readonly ListEntry[] {
@@ -135,33 +123,28 @@ function compileList(
         length <= bits.length ? (ranges.get(bits.slice(0, length)) ?? NONE) : NONE,
       );
     },
-    ofKey: (id: string): readonly ListEntry[] => keys.get(id) ?? NONE,
-    ofEntry(other: ListEntry, nowMs: number) {
+    ofKey,
+    /** The first entry in force that names everything that another entry names. */
+    covering(other: ListEntry, nowMs: number): ListEntry | undefined {
+      const { key } = other;
+      if (key !== undefined) return ofKey(key).find((entry) => isInForce(entry, nowMs));
       const parts = bitsOf(other, named);
-      const covers = (entry: ListEntry) => {
+      return rangesInForce(nowMs).find((entry) => {
         const wider = bitsOf(entry, named);
         return parts.every((part) => wider.some((bits) => part.startsWith(bits)));
-      };
-      const inForce = entries.filter(
-        (entry) =>
-          isInForce(entry, nowMs) && (entry.key === undefined) === (other.key === undefined),
-      );
-      if (other.key !== undefined) {
-        return { covering: inForce.find(({ key }) => key === other.key), isInPart: false };
-      }
-      return {
-        covering: inForce.find(covers),
-        isInPart: inForce.some((entry) =>
-          bitsOf(entry, named).some((bits) =>
-            parts.some((part) => bits.startsWith(part) || part.startsWith(bits)),
-          ),
-        ),
-      };
+      });
+    },
+    /** Whether an entry in force has an address of another entry. */
+    overlaps(other: ListEntry, nowMs: number): boolean {
+      const parts = bitsOf(other, named);
+      return rangesInForce(nowMs)
+        .flatMap((entry) => bitsOf(entry, named))
+        .some((bits) => parts.some((part) => bits.startsWith(part) || part.startsWith(bits)));
     },
   };
 }
 
-/** The leading bits of its ranges; none for an entry that names a key. */
+/** None for an entry that names a key. */
 function bitsOf({ address }: ListEntry, named: Readonly<Record<string, readonly string[]>>) {
   if (address === undefined) return [];
   // Requests look up single addresses in this spelling.

@@ -19,7 +19,6 @@ export interface AddressBookOptions {
   /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
   readonly ipv6Prefixes: readonly number[];
   readonly accessLists: AccessLists;
-  /** How many addresses are remembered. */
   readonly rememberedAddresses?: number | undefined;
 }
 

@@ -8,12 +8,11 @@ export const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10'],
 };
 
-/** Whether an address, in its canonical spelling, is in a set of ranges. */
+/** Addresses are in their canonical spelling. */
 export interface AddressSet {
   (address: string): boolean;
   /** The range that contains the address, as text for people. Slow. */
   rangeOf(address: string): string | undefined;
-  /** One address of the set; undefined if the set is empty. */
   readonly example: string | undefined;
 }
 
@@ -66,19 +65,17 @@ export function addressNetwork(address: string, ipv6PrefixBits: number): string 
   return `${network.toString()}/${ipv6PrefixBits}`;
 }
 
-/** Takes an address in its canonical spelling. */
 export function isIPv6Text(address: string): boolean {
   return address.includes(':');
 }
 
-/** Whether an address, in its canonical spelling, is on the machine itself. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
 /**
- * Compiles CIDR ranges, single addresses and named ranges (`loopback`, `private` and those in `named`) to one set.
- * Throws a RangeError that names an invalid entry.
+ * Takes CIDR ranges, addresses, `loopback`, `private` and `named` ranges. Throws a RangeError that names an invalid
+ * one.
  */
 export function compileAddressSet(
   entries: readonly string[],
@@ -97,7 +94,6 @@ export function compileAddressSet(
   return Object.assign(has, { rangeOf, example });
 }
 
-/** The networks of a named range; any other entry is its own network. */
 export function cidrsOf(
   entry: string,
   named: Readonly<Record<string, readonly string[]>>,
@@ -120,17 +116,14 @@ export function rangeBits(cidr: string): string {
 
 function membership(cidrs: readonly string[]): (address: string) => boolean {
   const ranges = new BlockList();
-  for (const cidr of cidrs) addRange(ranges, cidr);
+  for (const { address, bits } of cidrs.map(parseRange)) {
+    ranges.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6');
+  }
   return (address) => ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 function own(named: Readonly<Record<string, readonly string[]>>, entry: string) {
   return Object.hasOwn(named, entry) ? named[entry] : undefined;
-}
-
-function addRange(ranges: BlockList, cidr: string): void {
-  const { address, bits } = parseRange(cidr);
-  ranges.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 function parseRange(cidr: string): { readonly address: string; readonly bits: number } {
@@ -172,7 +165,6 @@ const isLocal = compileAddressSet(['loopback', 'private']);
 const LONGEST_SEARCHED = 256;
 
 const DOTTED_WITHIN = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/;
-/** What an IPv6 address consists of. */
 const HEX_AND_COLONS = /[\da-f:]{2,}/gi;
 /** Without two colons in a row, an IPv6 address has eight groups and seven colons. */
 const SHORTEST_FULL = 15;

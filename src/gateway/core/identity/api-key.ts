@@ -9,20 +9,16 @@ import {
   MAX_VALUE_LENGTH,
   singleValue,
 } from './header-value.ts';
-import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
+import { type ClaimedIdentity, listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
   /** Identifies the client. Two keys with one id share a quota. */
   readonly id: string;
-  /** The digest of the key: 64 lower-case hexadecimal digits. */
   readonly sha256: string;
   readonly plan: string | undefined;
 }
 
-export interface ApiKey {
-  readonly partition: string;
-  /** True for a key that the policy file does not list. */
-  readonly unverified: boolean;
+export interface ApiKey extends ClaimedIdentity {
   readonly plan: string | undefined;
   readonly listed: Listed;
 }
@@ -33,7 +29,6 @@ export interface ApiKeyConfig {
   readonly accessLists: AccessLists;
 }
 
-/** Hashes a request's key once: the digest finds a listed key and names an unlisted one. */
 export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyConfig) {
   const listed = new Map<string, ApiKey>();
   for (const { id, sha256, plan } of apiKeys) {
@@ -87,24 +82,17 @@ function withoutReplaced(key: string): string {
   return key.slice(start, end);
 }
 
-function digestOf(key: string): string {
-  return hash('sha256', asBytes(key), 'base64url');
-}
-
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
 /** Header values have one character per byte. The policy file lists digests of the bytes. */
-function asBytes(key: string): string | Buffer {
-  return BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
+function digestOf(key: string): string {
+  const bytes = BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
+  return hash('sha256', bytes, 'base64url');
 }
 
 function unlisted(digest: string): ApiKey {
-  return {
-    partition: unlistedKeyPartition(digest),
-    unverified: true,
-    plan: undefined,
-    listed: NOT_LISTED,
-  };
+  const partition = unlistedKeyPartition(digest);
+  return { partition, unverified: true, plan: undefined, listed: NOT_LISTED };
 }
 
 /** The token of `Authorization: Bearer token` (RFC 6750, section 2.1). The scheme is case-insensitive (RFC 9110, section 11.1). */

@@ -8,23 +8,19 @@ import type { KnownAddress } from './address-book.ts';
 import type { ApiKey } from './api-key.ts';
 import { pseudonymsOf } from './partition.ts';
 
-/** Everything about a client that a list or an override can name. */
 interface ListableClient {
   readonly apiKey: ApiKey | undefined;
-  /** A partition. */
   readonly user: string | undefined;
   readonly address: KnownAddress;
-  /** The client's address as the proxy reports it; undefined if the proxy's own address is counted. */
+  /** Undefined if the proxy's own address is counted. */
   readonly reported: string | undefined;
 }
 
-/** Returns undefined for a client that is neither exempt nor blocked. */
 export type FindAccess = (
   client: ListableClient,
   context: CheckContext,
 ) => ClientAccess | undefined;
 
-/** `trusts` tells trusted proxies from clients. */
 export function compileAccess(trusts: (address: string) => boolean): FindAccess {
   /** Many clients share the address of a trusted proxy, so it never exempts them. */
   const isOfOneClient = ({ reported }: ListableClient) =>
@@ -93,7 +89,6 @@ function overrideAmong(
   return { access, isOverride: true, overriddenMs: overrides.sinceMs?.get(name) };
 }
 
-/** The partitions of the key and of the user. */
 function claimsOf({ apiKey, user }: ListableClient): string[] {
   return [apiKey?.partition, user].filter((each) => each !== undefined);
 }

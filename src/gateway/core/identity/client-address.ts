@@ -1,15 +1,16 @@
-/** Finds the client's address in the headers and forwarded addresses of a request. */
+/**
+ * Finds the client's address in the headers and forwarded addresses of a request. Lists of forwarded addresses are read
+ * from the right: the nearest proxy wrote the last entry, and everything before it was in the request that it received.
+ */
 
-import type { CheckRequest, ReportedAddresses } from '../check-request.ts';
+import type { CheckRequest, ForwardedHeader, ReportedAddresses } from '../check-request.ts';
 import type { AddressHeaderEvent, Trace } from '../trace.ts';
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
-import { type ForwardedHeader, forwardedEntries } from './forwarded-list.ts';
 import { singleValue } from './header-value.ts';
 
-/** A header that holds the client's address, and who may set it. */
 export interface AddressHeader {
   readonly header: string;
-  /** The identity of a client with this header in logs and answers: `cf_connecting_ip`. */
+  /** `cf_connecting_ip`, in logs and answers. */
   readonly kind: string;
   /** The networks of a CDN, which must have connected to the proxy; or `proxy` if the proxy itself sets the header. */
   readonly setBy: AddressSet | 'proxy';
@@ -18,16 +19,14 @@ export interface AddressHeader {
 export interface AddressClaim {
   readonly address: string | undefined;
   readonly header: AddressHeader | undefined;
-  /** Names of address headers that were sent and not accepted. */
   readonly ignored: readonly string[];
 }
 
 export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, ignored: [] };
 
-/** How many entries of a list of forwarded addresses are followed. Every entry costs a look-up. */
+/** Every entry costs a look-up. */
 const MAX_HOPS = 32;
 
-/** `forwarded` is the result of `forwardedAddress`. */
 export type FindClaimedAddress = (
   request: CheckRequest,
   forwarded: string | undefined,
@@ -46,13 +45,13 @@ export function compileAddressHeaders(headers: readonly AddressHeader[]): FindCl
         continue;
       }
       const value = singleValue(request.headers, header);
-      const isAllowed = mayBeSet(each, peer, forwarded);
-      const address = value !== undefined && isAllowed ? canonicalAddress(value) : undefined;
-      trace?.({
-        type: 'address-header',
-        header,
-        result: headerResult(each, { peer, forwarded, isAllowed, address }),
-      });
+      const setter = setterOf(each, peer, forwarded);
+      const address =
+        value !== undefined && setter !== undefined ? canonicalAddress(value) : undefined;
+      if (trace) {
+        const result = headerResult(each, { peer, setter, address });
+        trace({ type: 'address-header', header, result });
+      }
       if (address !== undefined) return { ...claim, address, header: each };
       claim = { ...claim, ignored: [...claim.ignored, header] };
     }
@@ -60,35 +59,28 @@ export function compileAddressHeaders(headers: readonly AddressHeader[]): FindCl
   };
 }
 
-function mayBeSet(
+/** The address that set the header, or `proxy`; undefined if the sender may not set it. */
+function setterOf(
   { setBy }: AddressHeader,
   peer: string | undefined,
   forwarded: string | undefined,
-): boolean {
-  if (setBy === 'proxy') return true;
+): string | undefined {
+  if (setBy === 'proxy') return setBy;
   const connected = canonical(peer);
-  if (connected !== undefined && setBy(connected)) return true;
+  if (connected !== undefined && setBy(connected)) return connected;
   // Behind a load balancer the peer is not the CDN: the CDN is the address that trusted proxies forward.
-  return forwarded !== undefined && setBy(forwarded);
-}
-
-interface HeaderFacts {
-  readonly peer: string | undefined;
-  readonly forwarded: string | undefined;
-  readonly isAllowed: boolean;
-  readonly address: string | undefined;
+  return forwarded !== undefined && setBy(forwarded) ? forwarded : undefined;
 }
 
 function headerResult(
   { setBy }: AddressHeader,
-  { peer, forwarded, isAllowed, address }: HeaderFacts,
+  found: Readonly<Record<'peer' | 'setter' | 'address', string | undefined>>,
 ): AddressHeaderEvent['result'] {
-  if (!isAllowed) return { status: 'not-allowed', peer };
+  const { peer, setter, address } = found;
+  if (setter === undefined) return { status: 'not-allowed', peer };
   if (address === undefined) return { status: 'not-one-address' };
   if (setBy === 'proxy') return { status: 'set-by-proxy' };
-  const setter = [canonical(peer), forwarded].find((each) => each !== undefined && setBy(each));
-  const range = setBy.rangeOf(setter ?? '') ?? '';
-  return { status: 'set-by-network', address: setter ?? '', range };
+  return { status: 'set-by-network', address: setter, range: setBy.rangeOf(setter) ?? '' };
 }
 
 /**
@@ -109,13 +101,10 @@ export function forwardedAddress(
   if (address !== undefined && reason === undefined) {
     return lastUntrusted(forwardedEntries(list, header), address, { header, trusts, trace });
   }
-  if (reason !== undefined) {
-    trace?.({ type: 'forwarded-list-ignored', header, reason, reported: address });
-  }
+  if (reason) trace?.({ type: 'forwarded-list-ignored', header, reason, reported: address });
   return address;
 }
 
-/** Which list of forwarded addresses is read, and which addresses in it are proxies of ours. */
 export interface ForwardedTrust {
   readonly header: ForwardedHeader;
   readonly trusts: (address: string) => boolean;
@@ -149,4 +138,55 @@ function lastUntrusted(
 
 function canonical(text: string | undefined): string | undefined {
   return text === undefined ? undefined : canonicalAddress(text);
+}
+
+/** The entries of X-Forwarded-For or Forwarded, last one first: an address, perhaps with a port, or anything else. */
+export function forwardedEntries(list: string, header: ForwardedHeader): Iterable<string> {
+  if (header === 'forwarded') return forwardedNodes(list);
+  return elements(list, (text, end) => text.lastIndexOf(',', end));
+}
+
+/** The `for` of each element of a Forwarded field (RFC 7239, section 4); empty for an element without exactly one. */
+function* forwardedNodes(field: string): Generator<string> {
+  for (const element of elements(field, lastCommaOutsideQuotes)) yield nodeOf(element) ?? '';
+}
+
+/** `name=value`. Escapes are not read, because no proxy needs them. */
+const PAIR = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"([^"\\]*)"|([^\s;"\\]*))\s*(?:;|$)/y;
+
+function nodeOf(element: string): string | undefined {
+  let node: string | undefined;
+  for (PAIR.lastIndex = 0; PAIR.lastIndex < element.length; ) {
+    const pair = PAIR.exec(element);
+    if (pair === null) return undefined;
+    const [, name = '', quoted, token] = pair;
+    if (name.toLowerCase() !== 'for') continue;
+    if (node !== undefined) return undefined;
+    node = quoted ?? token;
+  }
+  return node;
+}
+
+/** Searches from the right, so that an open quote from a client cannot hide an entry that a proxy wrote after it. */
+function lastCommaOutsideQuotes(text: string, end: number): number {
+  let quoted = false;
+  for (let i = end; i >= 0; i--) {
+    const char = text[i];
+    if (char === '"') quoted = !quoted;
+    else if (char === ',' && !quoted) return i;
+  }
+  return -1;
+}
+
+function* elements(
+  field: string,
+  commaBefore: (text: string, end: number) => number,
+): Generator<string> {
+  if (field === '') return;
+  let end = field.length;
+  while (end >= 0) {
+    const comma = end === 0 ? -1 : commaBefore(field, end - 1);
+    yield field.slice(comma + 1, end).trim();
+    end = comma;
+  }
 }

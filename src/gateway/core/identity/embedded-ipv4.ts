@@ -6,9 +6,8 @@ export interface EmbeddedIPv4 {
   readonly address: string;
 }
 
-/** Takes an address in its canonical spelling. Undefined if it embeds no IPv4 address. */
+/** Takes an address in its canonical spelling. Returns undefined if it embeds no IPv4 address. */
 export function embeddedIPv4(address: string): EmbeddedIPv4 | undefined {
-  // Most addresses have none of these forms and end here.
   if (!MAY_EMBED.some((start) => address.startsWith(start))) return undefined;
   const { parts } = ipaddr.IPv6.parse(address);
   const found = FORMS.find(({ holds }) => holds(parts));

@@ -4,10 +4,7 @@ import type { HeaderFields } from '../check-request.ts';
 /** No key, token or address has more characters. Hashing a longer value would cost more than the whole check. */
 export const MAX_VALUE_LENGTH = 8_192;
 
-/**
- * The value of a header that may occur once, or undefined if it is absent, empty, repeated or too long. Node and Envoy
- * join repeated headers with a comma.
- */
+/** Undefined if absent, empty, too long or repeated: Node and Envoy join repeated headers with a comma. */
 export function singleValue(headers: HeaderFields, name: string): string | undefined {
   const value = fieldOf(headers, name);
   if (typeof value !== 'string' || value === '' || value.length > MAX_VALUE_LENGTH)
@@ -25,23 +22,16 @@ export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
   return value !== undefined && (typeof value !== 'string' || value.includes(','));
 }
 
-/**
- * Whether a header has a value that is too long to be read here, or blanks at an end, which many applications remove.
- * Either way an application could read a value that headgate does not count.
- */
+/** Its value is too long, or has blanks at an end: an application could read a value that headgate does not count. */
 export function isLoose(headers: HeaderFields, name: string): boolean {
   const value = fieldOf(headers, name);
   if (typeof value !== 'string') return false;
   return value.length > MAX_VALUE_LENGTH || hasOuterBlank(value);
 }
 
-/** Every blank that the `trim` of some language removes. */
 const OUTER_BLANK = /^[\s\x85\u180e\u200b]|[\s\x85\u180e\u200b]$/;
 
-/**
- * Whether some language would trim the value. Only the outermost characters matter, however many blanks there are. Values
- * have one character per byte.
- */
+/** Whether some language would trim the value. Values have one character per byte. */
 export function hasOuterBlank(value: string): boolean {
   if (value === '') return false;
   const first = value.charCodeAt(0);

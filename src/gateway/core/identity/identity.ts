@@ -1,63 +1,46 @@
-/**
- * Identifies the client of a request: decides which of its claims are accepted, and replaces them by opaque partitions.
- * Code that runs after this sees no address and no API key.
- */
+/** Decides which claims of a request are accepted. Code that runs after this sees no address and no API key. */
 
 import type { CheckContext } from '../check-context.ts';
-import type { CheckRequest } from '../check-request.ts';
+import type { CheckRequest, ForwardedHeader } from '../check-request.ts';
 import type { Access, ClientAccess } from './access-lists.ts';
 import { type AddressSet, canonicalAddress } from './address.ts';
 import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
-import { compileApiKeys, type ListedKey } from './api-key.ts';
-import { compileAccess } from './client-access.ts';
-import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
+import { type ApiKeyConfig, compileApiKeys } from './api-key.ts';
 import {
+  type AmbiguityConfig,
+  chooseSource,
+  claimedPartition,
   compileAmbiguity,
   compileHeaderClaims,
   type HeaderClaims,
-  type HeaderConfig,
-} from './client-headers.ts';
-import type { ForwardedHeader } from './forwarded-list.ts';
-import { singleValue } from './header-value.ts';
-import {
-  chooseSource,
-  claimedPartition,
   type IdentitySource,
   kindOf,
   traceSources,
-} from './identity-source.ts';
+} from './claims.ts';
+import { compileAccess } from './client-access.ts';
+import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
+import { singleValue } from './header-value.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
 
 export interface ClientIdentity {
-  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
+  /** `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly kind: string;
-  /** The partition of the client's key, user or address, whichever identifies it. */
   readonly partition: string;
   readonly address: AddressPartition;
   /** The API key and the user of the request, whether or not they identify the client. */
   readonly apiKey: ClaimedIdentity | undefined;
   readonly user: string | undefined;
-  /** The plan of a listed API key. */
   readonly plan: string | undefined;
   readonly headers: HeaderClaims;
-  /** Undefined for a client that is neither exempt nor blocked. */
   readonly access: Access | undefined;
-  /** Why the client is exempt or blocked. */
   readonly accessBy: ClientAccess | undefined;
-  /** A header that identifies the client can be read in several ways. */
   readonly isAmbiguous: boolean;
   readonly untrustedProxy: boolean;
-  /** Names of headers that were sent and not accepted, because the sender may not set them. */
   readonly ignoredHeaders: readonly string[];
 }
 
-export interface IdentityConfig extends HeaderConfig, AddressBookOptions {
-  /** In order of precedence; the address is always the last resort. */
-  readonly sources: readonly IdentitySource[];
-  readonly apiKeyHeader: string;
-  readonly apiKeys: readonly ListedKey[];
-  readonly userHeader: string;
+export interface IdentityConfig extends AmbiguityConfig, AddressBookOptions, ApiKeyConfig {
   readonly trustedProxies: AddressSet;
   readonly forwardedHeader: ForwardedHeader;
 }

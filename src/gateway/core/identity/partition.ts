@@ -3,10 +3,9 @@ import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { addressNetwork, isIPv6Text } from './address.ts';
 import type { PeriodSalts, Salts } from './salts.ts';
 
-/** The partition of something that a request claims about its client. */
 export interface ClaimedIdentity {
   readonly partition: string;
-  /** True if the client may have invented the claim, such as an API key that the policy file does not list. */
+  /** The client may have invented it: the policy file does not list the key. */
   readonly unverified: boolean;
 }
 
@@ -24,7 +23,6 @@ export interface AddressPartition {
   readonly wider: readonly AddressPartition[];
 }
 
-/** The partition of limits `per: global`. */
 export const GLOBAL_PARTITION = 'g';
 
 /** 22 base64url characters carry 132 bits, so two clients never share a digest. */
@@ -39,27 +37,24 @@ export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
 }
 
-/** The partition of an unlisted key, by its SHA-256 in base64url. */
 export function unlistedKeyPartition(sha256: string): string {
   return `k.${sha256.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** Whether a partition stands for an address or a network. */
 export function isAddress(partition: string): boolean {
   return partition.startsWith(ADDRESS);
 }
 
-/** Whether a partition is a pseudonym, which is another one after some time. */
+/** A pseudonym changes after some time. */
 export function isPseudonym(partition: string): boolean {
   return isAddress(partition) || partition.startsWith(DESCRIPTOR_OF_ADDRESS);
 }
 
-/** Whether a partition may stand for many clients: the global one, or one of a header value. */
+/** The global partition, or one of a header value. */
 export function isOfMany(partition: string): boolean {
   return partition === GLOBAL_PARTITION || partition.startsWith('h.');
 }
 
-/** Whether a partition stands for a key or a user, as requests name them. */
 export function isKeyOrUser(partition: string): boolean {
   return /^[cku]\./.test(partition);
 }
@@ -84,8 +79,8 @@ export function addressPartition(
   const partitionOf = (bits: number, wider: readonly AddressPartition[]) => {
     const network = addressNetwork(address, bits);
     return {
-      daily: pseudonyms(network, salts.daily),
-      long: salts.long && pseudonyms(network, salts.long),
+      daily: pseudonyms(ADDRESS, network, salts.daily),
+      long: salts.long && pseudonyms(ADDRESS, network, salts.long),
       wider,
     };
   };
@@ -94,22 +89,15 @@ export function addressPartition(
 }
 
 /** The pseudonyms of a descriptor of Envoy's rate limit filter that holds an address. */
-export function descriptorPseudonyms(text: string, { current, previous }: PeriodSalts): Pseudonyms {
-  return {
-    current: keyed(DESCRIPTOR_OF_ADDRESS, text, current),
-    previous: previous && keyed(DESCRIPTOR_OF_ADDRESS, text, previous),
-  };
+export function descriptorPseudonyms(text: string, salts: PeriodSalts): Pseudonyms {
+  return pseudonyms(DESCRIPTOR_OF_ADDRESS, text, salts);
 }
 
-/**
- * The lasting name of a descriptor, keyed like users. It is for descriptors without an address, and for windows that are
- * longer than salts last.
- */
+/** For descriptors without an address, and for windows that are longer than salts last. */
 export function descriptorPartition(text: string, kept: KeyObject): string {
   return keyed(DESCRIPTOR, text, kept);
 }
 
-/** All current and previous pseudonyms of an address and of its wider networks. */
 export function pseudonymsOf({ daily, long, wider }: AddressPartition): string[] {
   const own = [daily.current, daily.previous, long?.current, long?.previous];
   return [...own.filter((each) => each !== undefined), ...wider.flatMap(pseudonymsOf)];
@@ -119,10 +107,11 @@ function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudonyms {
+function pseudonyms(prefix: string, text: string, salts: PeriodSalts): Pseudonyms {
+  const { current, previous } = salts;
   return {
-    current: keyed(ADDRESS, network, current),
-    previous: previous && keyed(ADDRESS, network, previous),
+    current: keyed(prefix, text, current),
+    previous: previous && keyed(prefix, text, previous),
   };
 }
 

@@ -5,14 +5,13 @@
 import type { KeyObject } from 'node:crypto';
 import { MAX_WINDOW_MS } from '../counting/store.ts';
 
-/** The length of a salt, the same as that of the digests. */
 export const SALT_BYTES = 32;
 
 export const DAY_MS = 86_400_000;
 /** It is as long as the longest window, so that no window reaches back further than the previous period. */
 export const LONG_PERIOD_MS = MAX_WINDOW_MS;
 
-/** The start of the period that contains `nowMs`, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 export function periodStart(nowMs: number, periodMs: number): number {
   return Math.floor(nowMs / periodMs) * periodMs;
 }
@@ -21,7 +20,7 @@ export function periodStart(nowMs: number, periodMs: number): number {
 export const CLOCK_SKEW_MS = 60_000;
 
 export interface PeriodSalts {
-  /** The start of the period of the current salt, in milliseconds since the epoch. */
+  /** The start of the current period, milliseconds since the epoch. */
   readonly startMs: number;
   readonly current: KeyObject;
   /** Undefined if no gateway knows it any more: then nothing was counted under it. */
@@ -32,19 +31,14 @@ export interface Salts {
   /** The secret that all gateways share and keep: it keys names that must never change. */
   readonly kept: KeyObject;
   readonly daily: PeriodSalts;
-  /** For limits that remember longer than a day; undefined if there are none. */
   readonly long: PeriodSalts | undefined;
 }
 
 export interface SaltSource {
-  /** The salts in force at `nowMs`. Returns the same object until they change. */
   at(nowMs: number, hasLongWindows: boolean): Salts;
 }
 
-/**
- * Whether units that were counted under the previous pseudonym may still matter. If so, a request is counted under both
- * pseudonyms, because the previous one has the counts that the current one lacks.
- */
+/** Whether units under the previous pseudonym may still matter: then a request is counted under both. */
 export function reachesPrevious(salts: PeriodSalts, lookbackMs: number, nowMs: number): boolean {
   return nowMs - salts.startMs < lookbackMs + CLOCK_SKEW_MS;
 }

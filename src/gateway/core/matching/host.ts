@@ -1,4 +1,3 @@
-/** Validates the host of a request, and gives its canonical spelling. */
 import { isIPv6 } from 'node:net';
 
 /** The characters of a DNS name (RFC 1035, section 2.3.4) with a port. */

@@ -21,7 +21,6 @@ export interface Route<T> extends RouteMatch {
   readonly value: T;
 }
 
-/** A request as matchers compare it; made by `matchable`. */
 export interface Matchable {
   readonly method: string;
   readonly host: string;
@@ -31,8 +30,7 @@ export interface Matchable {
 export interface Matcher<T> {
   (request: Matchable): T | undefined;
   /**
-   * The paths of routes that paths with marks (undecodable.ts) may be, the closest first. Undefined if it takes too long
-   * to tell.
+   * The paths of routes that paths with marks (undecodable.ts) may be, closest first. Undefined if it takes too long.
    */
   around(line: Omit<Matchable, 'path'>, paths: readonly string[]): readonly string[] | undefined;
 }
@@ -69,10 +67,8 @@ interface HostRoutes<T> {
 const ANY_HOST = '';
 
 export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
-  const hosts = new Map<string, HostRoutes<T>>();
-  for (const host of new Set(routes.map((route) => route.host ?? ANY_HOST))) {
-    hosts.set(host, compileHost(routes.filter((route) => (route.host ?? ANY_HOST) === host)));
-  }
+  const byHost = Map.groupBy(routes, ({ host = ANY_HOST }) => host);
+  const hosts = new Map([...byHost].map(([host, ofHost]) => [host, compileHost(ofHost)]));
   const anyHost = hosts.get(ANY_HOST);
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
@@ -144,10 +140,7 @@ function* hostNames(host: string): Generator<string> {
 
 function compileHost<T>(routes: readonly Route<T>[]): HostRoutes<T> {
   const methods = new Set(routes.flatMap((route) => route.methods?.map(countedMethod) ?? []));
-  const byMethod = new Map<string, PathRoutes<T>>();
-  for (const method of methods) {
-    byMethod.set(method, compilePaths(routes, method));
-  }
+  const byMethod = new Map([...methods].map((name) => [name, compilePaths(routes, name)]));
   return { byMethod, anyMethod: compilePaths(routes, undefined) };
 }
 
@@ -199,7 +192,6 @@ export function routeOrder({ methods, host, path }: RouteMatch): string {
   return orderOf(pathPattern(path), host, methods !== undefined);
 }
 
-/** Segment kinds, then host, then method, each written so that the more specific one sorts first. */
 function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
   const kinds = pattern
     .slice(1)
@@ -208,7 +200,7 @@ function orderOf(pattern: string, host: string | undefined, methodNamed: boolean
   return `${kinds.join('')} ${hostOrder(host)} ${methodNamed ? 0 : 1}`;
 }
 
-/** Named hosts, then longer wildcard domains before shorter ones, then any. Names have at most 253 characters. */
+/** Names have at most 253 characters. */
 function hostOrder(host: string | undefined): string {
   if (host === undefined) return '999';
   return host.startsWith('*.') ? String(998 - host.length) : '000';

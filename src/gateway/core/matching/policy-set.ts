@@ -1,12 +1,9 @@
 /** The compiled policy file. A reload replaces it as a whole. */
 import type { CheckRequest } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
-import type { AccessLists } from '../identity/access-lists.ts';
-import type { AddressSet } from '../identity/address.ts';
-import { compileListedClients, type ListedClients, type ListedKey } from '../identity/api-key.ts';
-import type { ForwardedHeader } from '../identity/forwarded-list.ts';
-import type { IdentityResolver } from '../identity/identity.ts';
-import type { IdentitySource } from '../identity/identity-source.ts';
+import { compileListedClients, type ListedClients } from '../identity/api-key.ts';
+import type { HeaderConfig } from '../identity/claims.ts';
+import type { IdentityConfig, IdentityResolver } from '../identity/identity.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
@@ -14,45 +11,40 @@ import { tracePolicies } from '../policy-trace.ts';
 import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
 
-export interface PolicySet {
-  readonly policies: readonly Policy[];
+/** The parts of a policy file that a policy set has as they are. */
+interface PolicySetParts {
+  readonly fallback: Policy;
   readonly identify: IdentityResolver;
   readonly naming: Naming;
-  /** The keys are partitions. */
-  readonly listedClients: ListedClients;
-  readonly answers: AnswerStyle;
-  /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
-  /** Whether a limit that may count addresses remembers units for longer than a day. */
+  readonly answers: AnswerStyle;
+}
+
+export interface PolicySetDefinition extends PolicySetParts {
+  readonly routes: readonly Route<Policy>[];
+  /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
+  readonly always: readonly Route<Policy>[];
+  readonly caseSensitive: boolean;
+}
+
+export interface PolicySet extends PolicySetParts {
+  readonly policies: readonly Policy[];
+  readonly listedClients: ListedClients;
+  /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
-  /** Applies to requests that match no other policy. */
-  readonly fallback: Policy;
-  /** Whether a policy has this name. */
   has(name: string): boolean;
   /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
   policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
 }
 
 /** What operators need to name a client by its address or key as requests do. */
-export interface Naming {
-  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
-  readonly ipv6Prefixes: readonly number[];
-  readonly apiKeys: readonly ListedKey[];
-  readonly apiKeyHeader: string;
-  readonly userHeader: string;
-  readonly sources: readonly IdentitySource[];
-  readonly trustedProxies: AddressSet;
-  readonly forwardedHeader: ForwardedHeader;
-  readonly accessLists: AccessLists;
-}
+export type Naming = Omit<IdentityConfig, keyof HeaderConfig | 'rememberedAddresses'>;
 
-/** The parts of a request that policies match. */
 type RequestLine = Pick<
   CheckRequest,
   'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
 >;
 
-/** How answers are written, in every dialect. */
 export interface AnswerStyle {
   /** X-RateLimit-Reset as seconds since the epoch or from now. */
   readonly reset: 'epoch' | 'delta';
@@ -61,32 +53,16 @@ export interface AnswerStyle {
   readonly body: 'json' | 'problem+json';
 }
 
-export interface PolicySetDefinition {
-  readonly routes: readonly Route<Policy>[];
-  /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
-  readonly always: readonly Route<Policy>[];
-  readonly fallback: Policy;
-  readonly identify: IdentityResolver;
-  readonly naming: Naming;
-  readonly neededHeaders: readonly NeededHeader[];
-  readonly answers: AnswerStyle;
-  readonly caseSensitive: boolean;
-}
-
 export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
-  const { fallback } = definition;
-  const policies = [...definition.routes, ...definition.always].map((route) => route.value);
-  policies.push(fallback);
+  const { routes, always, caseSensitive: _used, ...parts } = definition;
+  const policies = [...routes, ...always].map((route) => route.value);
+  policies.push(parts.fallback);
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   return {
+    ...parts,
     policies,
-    identify: definition.identify,
-    naming: definition.naming,
-    listedClients: compileListedClients(definition.naming.apiKeys),
-    answers: definition.answers,
-    neededHeaders: definition.neededHeaders,
+    listedClients: compileListedClients(parts.naming.apiKeys),
     hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
-    fallback,
     has: (name) => byName.has(name),
     policiesFor: compileMatching(definition, policies, byName),
   };
@@ -151,7 +127,6 @@ function compileMatching(
 }
 
 const NO_POLICIES: readonly Policy[] = [];
-/** More policies for one request would cost Redis too much. */
 const MAX_APPLIED = 16;
 
 /** The strictest enforced policy. It is computed again only when an override changes a mode. */
@@ -165,7 +140,6 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-/** The matcher has one policy, so one reading that matches is enough. */
 function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
   for (const reading of readings) {
     const policy = matcher(reading);

@@ -9,9 +9,7 @@ interface Node {
   readonly id: number;
   readonly names: Map<string, Node>;
   parameter: Node | undefined;
-  /** Whether a path ends here. */
   isEnd: boolean;
-  /** Whether a path goes on with `*`. */
   isOpen: boolean;
 }
 
@@ -35,7 +33,7 @@ interface Fit {
 
 /** A request that needs more comparisons of names is refused, so that it costs no more than other requests. */
 const MAX_COMPARISONS = 5_000;
-/** What a step to a node costs, in comparisons. */
+/** In comparisons. */
 const STEP = 50;
 
 /** One path for each pattern that one of the paths may match; undefined if it takes too many comparisons. */

@@ -11,12 +11,13 @@
 import {
   FORKS,
   foldedCases,
+  hasTooManySegments,
   originForms,
+  resolutions,
   splitBeforeDecoding,
   upTo,
   withoutBlankControls,
 } from './path-forks.ts';
-import { hasTooManySegments, resolutions } from './path-segments.ts';
 import { decode } from './percent-encoding.ts';
 import { decodedWithGaps, isMark, mayGoUp, withSingleMarks } from './undecodable.ts';
 
@@ -33,7 +34,6 @@ export interface CanonicalPath {
 const NONE: readonly string[] = [];
 /** Honest targets with unusual characters have far fewer characters. */
 const MAX_ODD_LENGTH = 2_048;
-const MAX_READINGS = 12;
 /** A bound for one reading. Honest clients escape such characters, so each takes six characters of a target or more. */
 const MAX_BEYOND_ASCII = 384;
 /** It stands for 18 characters (Unicode, annex 15), more than twice as many as any other. */
@@ -43,11 +43,17 @@ const LENGTH_OF_LONGEST_LIGATURE = 18;
 const MAX_MARKS = 16;
 /** A target that cannot be decoded is read twice, so it may have fewer characters. */
 const MAX_UNCLEAR_LENGTH = 1_024;
-/** A bound for all readings together. Every step reads each character a fixed number of times. */
-const MAX_READING_CHARACTERS = 3_072;
+
+/** For all readings together. Every step reads each character a fixed number of times. */
+interface Bounds {
+  readonly maxReadings: number;
+  readonly maxCharacters: number;
+}
+
+const CLEAR: Bounds = { maxReadings: 12, maxCharacters: 3_072 };
 /** The readings of what cannot be decoded are additional, so they have smaller bounds. */
-const MAX_UNCLEAR_CHARACTERS = 768;
-const MAX_UNCLEAR_READINGS = 8;
+const UNCLEAR: Bounds = { maxReadings: 8, maxCharacters: 768 };
+
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
@@ -101,8 +107,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
   const shown = withoutBlankControls(raw);
   let unclearPlaces = 0;
-  const readings = new Readings(shown, MAX_READINGS, MAX_READING_CHARACTERS);
-  const lenient = readingsOf(readings, caseSensitive, (text) => {
+  const lenient = readingsOf(shown, { ...CLEAR, caseSensitive }, (text) => {
     const decoded = decode(text);
     unclearPlaces = Math.max(unclearPlaces, decoded.unclearPlaces);
     if (text.includes('\ufffd')) unclearPlaces ||= 1;
@@ -116,8 +121,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   const known = { path, otherReadings: others };
   if (unclearPlaces === 0 || malformed) return { ...known, unclear: NONE, malformed };
   if (raw.length > MAX_UNCLEAR_LENGTH) return UNREADABLE;
-  const marked = new Readings(shown, MAX_UNCLEAR_READINGS, MAX_UNCLEAR_CHARACTERS);
-  const withMarks = readingsOf(marked, caseSensitive, decodedWithGaps);
+  const withMarks = readingsOf(shown, { ...UNCLEAR, caseSensitive }, decodedWithGaps);
   if (withMarks === undefined) return UNREADABLE;
   const unclear = [...new Set(withMarks.paths.map(withSingleMarks))];
   return { ...known, unclear, malformed: withMarks.malformed };
@@ -125,22 +129,19 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
 
 /** Returns undefined if there are too many readings. */
 function readingsOf(
-  readings: Readings,
-  caseSensitive: boolean,
+  target: string,
+  { caseSensitive, ...bounds }: Bounds & { readonly caseSensitive: boolean },
   decoding: Step,
 ): { readonly paths: readonly string[]; readonly malformed: boolean } | undefined {
-  if (!readings.follow([originForms, splitBeforeDecoding, decoding])) return;
-  if (readings.texts.some(hasTooManySegments)) return;
-  if (readings.texts.some(hasTooManyBeyondAscii)) return;
-  // This is checked before the forks too, because they are most of the work.
-  if (readings.texts.some(mayGoUp)) return;
-  const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
-  if (!readings.follow(FORKS) || readings.texts.some(mayGoUp)) return;
-  // Checked again: slash-like characters have become slashes.
-  if (readings.texts.some(hasTooManySegments)) return;
-  if (!readings.follow([resolutions])) return;
-  if (!caseSensitive && !readings.follow([foldedCases])) return;
-  return { paths: readings.texts, malformed };
+  const decoded = follow([target], [originForms, splitBeforeDecoding, decoding], bounds);
+  if (decoded === undefined || decoded.some(hasTooManySegments)) return undefined;
+  if (decoded.some(hasTooManyBeyondAscii) || decoded.some(mayGoUp)) return undefined;
+  const forked = follow(decoded, FORKS, bounds);
+  // Checked again, because slash-like characters have become slashes. Before the forks it saves most of the work.
+  if (forked === undefined || forked.some(mayGoUp)) return undefined;
+  if (forked.some(hasTooManySegments)) return undefined;
+  const paths = follow(forked, caseSensitive ? [resolutions] : [resolutions, foldedCases], bounds);
+  return paths && { paths, malformed: decoded.some((text) => /[\0\r\n]/.test(text)) };
 }
 
 function hasTooManyBeyondAscii(text: string): boolean {
@@ -163,39 +164,34 @@ const UNREADABLE: CanonicalPath = {
 
 type Step = (text: string) => readonly string[];
 
-/** All readings of one target, the likeliest first. */
-class Readings {
-  texts: readonly string[];
+/** Replaces each reading by those that each step returns for it. Undefined if they become too many. */
+function follow(
+  texts: readonly string[],
+  steps: readonly Step[],
+  bounds: Bounds,
+): readonly string[] | undefined {
+  let found: readonly string[] | undefined = texts;
+  for (const step of steps) found = found && followOne(found, step, bounds);
+  return found;
+}
 
-  readonly #most: number;
-  readonly #maxCharacters: number;
-
-  constructor(text: string, most: number, maxCharacters: number) {
-    this.texts = [text];
-    this.#most = most;
-    this.#maxCharacters = maxCharacters;
-  }
-
-  /** Replaces each reading by the readings that each step returns for it. False if they become too many. */
-  follow(steps: readonly Step[]): boolean {
-    return steps.every((step) => this.#follow(step));
-  }
-
-  /** Stops as soon as there are too many, so that no step returns many times as many. */
-  #follow(step: Step): boolean {
-    let found: Set<string> | undefined;
-    for (const [i, text] of this.texts.entries()) {
-      const readings = step(text);
-      if (found === undefined) {
-        // Most steps change nothing.
-        if (readings.length === 1 && readings[0] === text) continue;
-        found = new Set(this.texts.slice(0, i));
-      }
-      for (const reading of readings) found.add(reading);
-      if (found.size > this.#most) return false;
+/** Stops as soon as there are too many, so that no step returns many times as many. */
+function followOne(
+  texts: readonly string[],
+  step: Step,
+  { maxReadings, maxCharacters }: Bounds,
+): readonly string[] | undefined {
+  let found: Set<string> | undefined;
+  for (const [i, text] of texts.entries()) {
+    const readings = step(text);
+    if (found === undefined) {
+      if (readings.length === 1 && readings[0] === text) continue;
+      found = new Set(texts.slice(0, i));
     }
-    if (found === undefined) return true;
-    this.texts = [...found];
-    return this.texts.reduce((sum, { length }) => sum + length, 0) <= this.#maxCharacters;
+    for (const reading of readings) found.add(reading);
+    if (found.size > maxReadings) return undefined;
   }
+  if (found === undefined) return texts;
+  const all = [...found];
+  return all.reduce((sum, { length }) => sum + length, 0) <= maxCharacters ? all : undefined;
 }

@@ -17,7 +17,6 @@ export interface Replacements {
   readonly bytes?: string;
   /** Replaces what only some servers decode: overlong UTF-8, and `%u006c`. */
   readonly odd?: string;
-  /** Replaces a percent sign that starts no escape. */
   readonly stray?: string;
 }
 
@@ -123,7 +122,6 @@ function byteAt(text: string, index: number, readsRawBytes: boolean): number {
   return hexAt(text, index + 1, 2);
 }
 
-/** The UTF-16 code unit of `%u006c`. */
 function unicodeEscapeAt(text: string, index: number): number {
   const isMarked = text.charCodeAt(index) === PERCENT && isLetterU(text.charCodeAt(index + 1));
   return isMarked ? hexAt(text, index + 2, 4) : NO_BYTE;
@@ -133,7 +131,6 @@ function isLetterU(code: number): boolean {
   return code === 0x75 || code === 0x55;
 }
 
-/** The number of `digits` hexadecimal digits, or NO_BYTE. */
 function hexAt(text: string, index: number, digits: number): number {
   let value = 0;
   for (let i = index; i < index + digits; i++) {
@@ -144,7 +141,6 @@ function hexAt(text: string, index: number, digits: number): number {
   return value;
 }
 
-/** The number of characters of the byte at an index. */
 function widthAt(text: string, index: number): number {
   return text.charCodeAt(index) === PERCENT ? ESCAPE_LENGTH : 1;
 }

@@ -67,14 +67,13 @@ export function isMark(code: number): boolean {
   return code === 0xd800 || code === 0xd801;
 }
 
-/** The path as people see it. */
 export function withShownMarks(path: string): string {
   return path.replace(MARKS, '\ufffd');
 }
 
 /**
- * Whether a path has a mark and a segment that may be `..` or end in it, because a mark may be a slash or end the path.
- * What remains then depends on what was there before, which nobody can tell.
+ * A mark beside `..` may be a slash or end the path. What remains then depends on what was there, which nobody can
+ * tell.
  */
 export function mayGoUp(path: string): boolean {
   return MARK.test(path) && GOING_UP.test(path);
@@ -100,7 +99,6 @@ function withSingleMark(segment: string): string {
   return (withoutLooseEnd(rest) === '' ? kept : kept + rest).replace(ROWS, single);
 }
 
-/** The mark of a row of marks. */
 function single(marks: string): string {
   return marks.includes(STRAY) ? STRAY : GAP;
 }

@@ -15,9 +15,7 @@ export interface EnvoyCheck {
   host: string;
   /** Without pseudo headers. Repeated headers are joined with a comma. */
   readonly headers: Record<string, string>;
-  /** The address that connected to Envoy. */
   peer: string | undefined;
-  /** What the route's `check_settings` say. */
   readonly contextExtensions: Record<string, string>;
 }
 
@@ -123,15 +121,13 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
   return check;
 }
 
-/** What headgate writes into a `CheckResponse`. */
 export interface EnvoyAnswer {
   /** A status code of gRPC; 0 allows the request. */
   readonly code: number;
-  /** The status for the client. Envoy reads it from denials only. */
   readonly status: number;
   /** Name, value, name, value. Those of an allow replace headers of the application's response. */
   readonly headers: readonly string[];
-  /** The body for the client. Envoy reads it from denials only. */
+  /** Envoy reads status and body from denials only. */
   readonly body: string;
 }
 
@@ -151,7 +147,6 @@ export function writeCheckResponse({ code, status, headers, body }: EnvoyAnswer)
   return codeField + messageField(2, denied);
 }
 
-/** A `HeaderValueOption` for each header. */
 function headerOptions(field: number, headers: readonly string[], action: string): string {
   let options = '';
   for (let i = 0; i < headers.length; i += 2) {

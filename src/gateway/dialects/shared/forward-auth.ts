@@ -6,20 +6,15 @@ import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../../core/dialect.ts';
 import { singleValue } from '../../core/identity/header-value.ts';
 import { renderer } from './answer.ts';
-import { addressHeaders, NOTHING_MISSING, withForwardedLists } from './reported.ts';
 
 /** Names of headers, in lower case. */
 interface ForwardAuthHeaders {
   readonly method: string;
-  /** The request target with its query. */
   readonly target: string;
   /** The target that the client sent, if `target` is another one. */
   readonly sentTarget?: string;
-  /** The client's `Host`, if the proxy sends another one to the gateway. */
   readonly host?: string;
-  /** The address that connected to the proxy. */
   readonly peer: string;
-  /** The client's address as the proxy knows it. */
   readonly client?: string;
   /** `peer` or `client`. Without this header, and without method and target, the proxy is misconfigured. */
   readonly requiredAddress: string;
@@ -27,29 +22,22 @@ interface ForwardAuthHeaders {
   readonly requestId?: string;
 }
 
-export interface ForwardAuthOptions {
-  readonly name: string;
+export interface ForwardAuthOptions
+  extends Pick<Dialect, 'name' | 'hasProxyConfig' | 'badRequest'> {
   readonly headers: ForwardAuthHeaders;
-  /** The status for requests that no honest client sends, if the proxy passes it on as a denial. */
-  readonly badRequest: Dialect['badRequest'];
-  /** Whether `headgate proxy-config` writes a file for this proxy. */
-  readonly hasProxyConfig: boolean;
-  /** How to read the peer from its header. By default the header must have one value. */
+  /** By default the header must have one value. */
   readonly readPeer?: ReadHeader;
 }
 
-/** Returns undefined if the header is absent or unusable. */
 type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {
-  const { name, headers, badRequest, hasProxyConfig, readPeer = singleValue } = options;
+  const { headers, readPeer = singleValue, ...dialect } = options;
   return {
-    name,
-    mount: `/${name}`,
-    hasProxyConfig,
-    badRequest,
+    ...dialect,
+    mount: `/${dialect.name}`,
     parse: forwardedRequestParser(headers, readPeer),
-    render: renderer(badRequest),
+    render: renderer(dialect.badRequest),
   };
 }
 
@@ -75,10 +63,14 @@ function forwardedRequestParser(
       target: target ?? '/',
       sentTarget,
       headers,
-      addresses: withForwardedLists(
-        { proxy: remoteAddress, peer, client, headers: reportedIn },
-        headers,
-      ),
+      addresses: {
+        proxy: remoteAddress,
+        peer,
+        client,
+        forwardedFor: headers['x-forwarded-for']?.toString(),
+        forwarded: headers.forwarded?.toString(),
+        headers: reportedIn,
+      },
       policy: undefined,
       requestId: requestId === undefined ? undefined : singleValue(headers, requestId),
       missing: isComplete
@@ -93,19 +85,23 @@ function forwardedRequestParser(
   };
 }
 
-/**
- * The target, or undefined if there is none or if there are two, which Node joins with a comma and a space. A target
- * may have commas, but no spaces.
- */
+/** Undefined if there are two, which Node joins with a comma and a space. A target may have commas, but no spaces. */
 function singleTarget(headers: HeaderFields, name: string): string | undefined {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') return undefined;
   return value.includes(', ') ? undefined : value;
 }
 
-/** Gets names and what was found under each. */
 function namesOfMissing(
   required: readonly (readonly [name: string, value: string | undefined])[],
 ): string[] {
   return required.flatMap(([name, value]) => (value === undefined ? [name] : []));
+}
+
+export const NOTHING_MISSING: readonly string[] = [];
+
+/** `names`: the headers that peer and client come from. Computed once for each dialect. */
+export function addressHeaders(...names: readonly (string | undefined)[]): readonly string[] {
+  const all = [...names, 'x-forwarded-for', 'forwarded'];
+  return [...new Set(all.filter((name) => name !== undefined))];
 }

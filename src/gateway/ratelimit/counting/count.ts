@@ -1,7 +1,6 @@
 /** Counts the shares of a call, and says what each has left. */
 
-import type { CheckSpan } from '../../core/check-span.ts';
-import type { Count } from '../../core/counting/counting.ts';
+import type { CheckSpan, Count } from '../../core/counting/counting.ts';
 import type { Counted } from '../../core/counting/decision.ts';
 import type { LimitDescriptor } from '../../core/counting/descriptor.ts';
 import { type QuotaState, StoreError, type TakeResult } from '../../core/counting/store.ts';

@@ -10,7 +10,6 @@ import type { Meter, MeteredRequest } from './meter.ts';
 
 export class FixedWindow implements Meter {
   used = false;
-  /** The window that was counted last, and its units. */
   #startMs = 0;
   #endMs = 0;
   #count = 0;

@@ -1,7 +1,4 @@
-/**
- * Counts in this process, for a single gateway without Redis and as the local limiter while Redis is down. It is also the
- * model for the Redis script: tests compare every answer of the two.
- */
+/** Counts in this process. It is also the model for the Redis script: tests compare every answer of the two. */
 import {
   type Algorithm,
   changesCount,
@@ -22,9 +19,8 @@ import { WindowCounter } from './window-counter.ts';
 import { WindowLog } from './window-log.ts';
 
 export interface MemoryStoreOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Maximum number of keys. Keys that were not used lately are evicted. */
+  /** Keys that were not used lately are evicted. */
   readonly maxKeys: number;
 }
 
@@ -46,7 +42,6 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     this.#remainders = new Remainders(maxKeys);
   }
 
-  /** Number of keys. */
   get size(): number {
     return this.#meters.size;
   }

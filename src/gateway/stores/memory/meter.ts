@@ -1,7 +1,5 @@
-/** What counts one key, and the table of all keys. */
 import type { Descriptor, Quota, QuotaState } from '../../core/counting/store.ts';
 
-/** A request as one meter sees it. */
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
 
 /** A request with what its token bucket owes at least, because it owes it under the previous name. In units x windowMs. */
@@ -22,11 +20,9 @@ export interface Meter extends Kept {
    * but never make it grow without end, nor lengthen a wait beyond what a full quota needs.
    */
   record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState;
-  /** What a token bucket owes, in units x windowMs. */
   debtAt?(quota: Quota, nowMs: number): number;
 }
 
-/** A value that a table keeps for a key. */
 interface Kept {
   /** Used since it was added to the table, or since the hand of the table last passed. */
   used: boolean;

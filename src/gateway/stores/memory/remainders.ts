@@ -27,10 +27,7 @@ export class Remainders {
     if (known === undefined) this.#add(key, calls, nowMs);
   }
 
-  /**
-   * The units that a denied request takes from each of its descriptors. `left` are the remaining units of each. Both names
-   * of a client give the same.
-   */
+  /** `left` are the remaining units of each descriptor. Both names of a client give the same. */
   unitsOf(descriptors: readonly Descriptor[], left: readonly number[], nowMs: number): number[] {
     const units = descriptors.map(() => 0);
     for (const [i, descriptor] of descriptors.entries()) {
@@ -63,7 +60,6 @@ export class Remainders {
   }
 }
 
-/** The admitted calls of one key. */
 class AdmittedCalls {
   used = false;
   readonly #windowMs: number;

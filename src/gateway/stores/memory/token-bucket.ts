@@ -14,13 +14,9 @@ export class TokenBucket implements Meter {
   used = false;
   #atMs = 0;
   #debt = 0;
-  /** At the moment of the take. Set by `fits`. */
+  /** Set by `fits`. */
   #leastDebt = 0;
-  #expiresMs = Number.NEGATIVE_INFINITY;
-
-  get expiresMs(): number {
-    return this.#expiresMs;
-  }
+  expiresMs = Number.NEGATIVE_INFINITY;
 
   fits({ quota, cost, leastDebt = 0 }: IndebtedRequest, nowMs: number): boolean {
     // If the clock was set back, the debt is kept, as of now.
@@ -39,7 +35,7 @@ export class TokenBucket implements Meter {
       debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
       this.#atMs = nowMs;
       this.#debt = debt;
-      this.#expiresMs = nowMs + Math.ceil(debt / limit);
+      this.expiresMs = nowMs + Math.ceil(debt / limit);
     }
     // More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
     const needed = Math.min(unitsNeeded(cost), burst + 1);

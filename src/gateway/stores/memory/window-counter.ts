@@ -13,7 +13,6 @@ import type { Meter, MeteredRequest } from './meter.ts';
 export class WindowCounter implements Meter {
   used = false;
   readonly #windowMs: number;
-  /** Number of the current window since the epoch. */
   #window = 0;
   #current = 0;
   #previous = 0;
@@ -77,7 +76,6 @@ export class WindowCounter implements Meter {
     this.#previous = Math.max(0, this.#previous - ofPrevious);
   }
 
-  /** Units in the current window and in the previous one. */
   #countsAt(nowMs: number): [current: number, previous: number] {
     const passed = this.#windowOf(nowMs) - this.#window;
     if (passed <= 0) return [this.#current, this.#previous];

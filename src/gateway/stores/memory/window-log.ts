@@ -6,7 +6,6 @@ import { changesCount, type QuotaState, unitsNeeded } from '../../core/counting/
 import type { Meter, MeteredRequest } from './meter.ts';
 
 const FIRST_CAPACITY = 4;
-/** Rings up to this size are plain arrays. */
 const SMALL = 64;
 
 type Ring = number[] | Float64Array;
@@ -24,7 +23,6 @@ export class WindowLog implements Meter {
   #stampsMs = newRing(FIRST_CAPACITY);
   /** Units up to and including each request. Undefined while every request cost one unit: then places count units. */
   #totals: Ring | undefined;
-  /** Units before the oldest request. */
   #forgotten = 0;
   #head = 0;
   #length = 0;
@@ -68,7 +66,6 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Returns when so many of the units that count have left the window. */
   #waitMs(units: number, nowMs: number): number {
     return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
   }
@@ -100,7 +97,6 @@ export class WindowLog implements Meter {
     return this.#stampsMs[(this.#head + place) % this.#stampsMs.length] ?? Number.NaN;
   }
 
-  /** Units up to and including the request at a place. */
   #totalAt(place: number): number {
     if (place < 0) return this.#forgotten;
     const total = this.#totals?.[(this.#head + place) % this.#stampsMs.length];
@@ -111,13 +107,11 @@ export class WindowLog implements Meter {
     return this.#totalAt(this.#length - 1) - this.#totalAt(place - 1);
   }
 
-  /** The place of the first request after a moment. */
   #firstAfter(stampMs: number): number {
     if (this.#length === 0 || this.#stampAt(0) > stampMs) return 0;
     return this.#firstPlace(0, (place) => this.#stampAt(place) > stampMs);
   }
 
-  /** When the `unit`th of the counted units was taken. */
   #stampOfUnit(unit: number): number {
     const wanted = this.#totalAt(this.#first - 1) + unit;
     const found = this.#firstPlace(this.#first, (place) => this.#totalAt(place) >= wanted);

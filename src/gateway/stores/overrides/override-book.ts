@@ -7,19 +7,18 @@ import {
   type EndedOverride,
   fromStored,
   type Override,
+  type OverrideStore,
   removalIn,
   removalNote,
+  type StoredOverride,
   subjectOf,
   toStored,
 } from './override.ts';
-import type { OverrideStore, StoredOverride } from './override-store.ts';
 
 interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onChange: (inForce: readonly Override[]) => void;
-  /** Called after this many overrides that the store had lost were stored again. */
   readonly onRestored: (count: number) => void;
 }
 
@@ -46,33 +45,27 @@ export class OverrideBook {
     return this.#current;
   }
 
-  /** The overrides in force, in the order in which they end. */
   list(): readonly Override[] {
     return this.#inForce;
   }
 
-  /** The overrides that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  /** Those of the last day that this gateway knows. The one that ended last comes first. */
   ended(): readonly EndedOverride[] {
     return this.#ended.list(this.#options.now());
   }
 
-  /** The overrides in force, and those that ended or were replaced within a day. */
   known(): readonly Override[] {
     const nowMs = this.#options.now();
     const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];
     return [...this.#inForce, ...past.map(({ override }) => override)];
   }
 
-  /** Rejects if the override store cannot be reached or is full. */
   async write(override: Override): Promise<void> {
     await this.#options.overrideStore.put(toStored(override));
     await this.refresh();
   }
 
-  /**
-   * `by`: the operator who removes it. Resolves to false if there was no override with this subject. Rejects if the
-   * override store cannot be reached.
-   */
+  /** Resolves to false if there was no such override. Rejects if the override store cannot be reached. */
   async remove(subject: string, by: string): Promise<boolean> {
     const { overrideStore, now } = this.#options;
     const wasThere = await overrideStore.remove(subject, removalNote({ atMs: now(), by }));
@@ -204,7 +197,6 @@ class EndedOverrides {
     if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
   }
 
-  /** Lists those of the last day; the one that ended last comes first. */
   list(nowMs: number): EndedOverride[] {
     return [...this.#ended.values()]
       .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)

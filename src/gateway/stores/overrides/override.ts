@@ -1,9 +1,8 @@
-/** An override: a temporary decision of an operator. It takes precedence over the policy file, and ends by itself. */
+/** Overrides: temporary decisions of operators, how they are stored, and the store of a single process. */
 import { z } from 'zod';
 import { LOG_LEVELS } from '../../config/settings/settings.ts';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
-import type { StoredOverride } from './override-store.ts';
 
 /** Milliseconds since the epoch. Reports write years with four digits. */
 const moment = z
@@ -19,14 +18,12 @@ const terms = {
   sinceMs: moment,
   untilMs: moment,
   reason: printable(200),
-  /** The operator, by a name that nobody verified. */
   by: printable(64),
 };
 
 const overrideSchema = z.discriminatedUnion('about', [
   z.object({
     about: z.literal('client'),
-    /** A partition. */
     client: printable(LONGEST_NAME),
     /** Whether the partition is an address under the salt that changes every 31 days. */
     isLong: z.boolean(),
@@ -42,7 +39,6 @@ const overrideSchema = z.discriminatedUnion('about', [
   z.object({ about: z.literal('log_level'), level: z.enum(LOG_LEVELS), ...terms }),
   z.object({
     about: z.literal('log_allows'),
-    /** Logs one in this many allowed requests. */
     oneIn: z.int().positive(),
     ...terms,
   }),
@@ -55,7 +51,6 @@ export interface EndedOverride {
   readonly override: Override;
   /** Milliseconds since the epoch. */
   readonly endedMs: number;
-  /** The operator who removed it; undefined if it expired. */
   readonly endedBy: string | undefined;
 }
 
@@ -75,8 +70,12 @@ export function toStored(override: Override): StoredOverride {
 
 /** Returns undefined if the override was removed, or if this version cannot read it. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
+  return readAs(overrideSchema, text, { untilMs });
+}
+
+function readAs<T>(schema: z.ZodType<T>, text: string, more: object = {}): T | undefined {
   try {
-    return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
+    return schema.safeParse({ ...JSON.parse(text), ...more }).data;
   } catch {
     return undefined;
   }
@@ -97,15 +96,9 @@ export function removalNote(removal: Removal): string {
 
 /** Returns undefined if the override is in force, or if it left no note that this version can read. */
 export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | undefined {
-  if (!text.startsWith('-')) return undefined;
-  try {
-    return removalSchema.safeParse(JSON.parse(text.slice(1))).data;
-  } catch {
-    return undefined;
-  }
+  return text.startsWith('-') ? readAs(removalSchema, text.slice(1)) : undefined;
 }
 
-/** One word for each override: the label of a metric. */
 export function overrideEffects(overrides: readonly Override[]): string[] {
   return overrides.map((override) => {
     if (override.about === 'client') return override.access;
@@ -113,9 +106,85 @@ export function overrideEffects(overrides: readonly Override[]): string[] {
   });
 }
 
-/** The log settings of the overrides; undefined where no override sets one. */
 export function loggingIn(overrides: readonly Override[]) {
   const level = overrides.find((override) => override.about === 'log_level');
   const allows = overrides.find((override) => override.about === 'log_allows');
   return { level: level?.level, allowsOneIn: allows?.oneIn };
+}
+
+export interface StoredOverride {
+  readonly about: string;
+  /** Milliseconds since the epoch by the clock of this process. */
+  readonly untilMs: number;
+  /** A removed override leaves a note (`-...`), or nothing, until it would have ended: so it is not taken for lost. */
+  readonly text: string;
+}
+
+/** Stores short texts that all gateways read. Every method rejects if the store cannot be reached. */
+export interface OverrideStore {
+  read(): Promise<readonly StoredOverride[]>;
+  /** Rejects with an OverrideStoreFull if there are already MAX_OVERRIDES others. */
+  put(override: StoredOverride): Promise<void>;
+  /** Stores the overrides that the store has lost. Stored and removed overrides about the same stay as they are. */
+  restoreLost(overrides: readonly StoredOverride[]): Promise<void>;
+  /** Leaves a note that begins with `-`. Resolves to false if there was no such override. */
+  remove(about: string, note?: string): Promise<boolean>;
+}
+
+/** Every gateway reads all of them again whenever one changes: a few hundred kilobytes at most. */
+export const MAX_OVERRIDES = 1_000;
+
+/** lua/includes/override-bounds.lua decides the same. */
+export function isRemoved({ text }: Pick<StoredOverride, 'text'>): boolean {
+  return text === '' || text.startsWith('-');
+}
+
+export class OverrideStoreFull extends Error {
+  override readonly name = 'OverrideStoreFull';
+  readonly code = 'HEADGATE_BOARD_FULL';
+
+  constructor() {
+    super(`there are already ${MAX_OVERRIDES} overrides`);
+  }
+}
+
+/** Serves a single gateway without Redis. Overrides are lost when the process ends. */
+export class MemoryOverrideStore implements OverrideStore {
+  readonly #now: () => number;
+  readonly #overrides = new Map<string, StoredOverride>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async read(): Promise<readonly StoredOverride[]> {
+    return this.#inForce();
+  }
+
+  async put(override: StoredOverride): Promise<void> {
+    const others = this.#inForce().filter(
+      (each) => each.about !== override.about && !isRemoved(each),
+    );
+    if (others.length >= MAX_OVERRIDES) throw new OverrideStoreFull();
+    this.#overrides.set(override.about, override);
+  }
+
+  async restoreLost(overrides: readonly StoredOverride[]): Promise<void> {
+    for (const override of overrides) {
+      if (!this.#overrides.has(override.about)) this.#overrides.set(override.about, override);
+    }
+  }
+
+  async remove(about: string, note = ''): Promise<boolean> {
+    const known = this.#inForce().find((each) => each.about === about && !isRemoved(each));
+    if (known !== undefined) this.#overrides.set(about, { ...known, text: note });
+    return known !== undefined;
+  }
+
+  #inForce(): StoredOverride[] {
+    for (const [about, { untilMs }] of this.#overrides) {
+      if (untilMs <= this.#now()) this.#overrides.delete(about);
+    }
+    return [...this.#overrides.values()];
+  }
 }

@@ -2,7 +2,7 @@
 import { StoreError } from '../../core/counting/store.ts';
 import { OVERRIDES_CHANNEL } from '../redis/channels.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { requireConnection, storeErrorFrom, withDeadline } from '../redis/failures.ts';
+import { inTime, requireConnection } from '../redis/failures.ts';
 import { readLuaScript } from '../redis/lua-script.ts';
 import {
   isRemoved,
@@ -10,19 +10,16 @@ import {
   type OverrideStore,
   OverrideStoreFull,
   type StoredOverride,
-} from './override-store.ts';
+} from './override.ts';
 
 export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
-/** No override is stored for longer, see lua/write-overrides.lua. */
 const LONGEST_MS = 32 * 86_400_000;
-/** The script replaces or keeps what is stored under the same field. */
 const REPLACE = 0;
 const KEEP = 1;
 
-/** One override, as the script takes it. */
 type Row = readonly [about: string, lifetimeMs: number, text: string];
 /** Clocks that differ by less are treated as equal, because the duration of a reply is unknown. */
 const SAME_CLOCK_MS = 2_000;
@@ -30,7 +27,6 @@ const SAME_CLOCK_MS = 2_000;
 export interface RedisOverrideStoreOptions {
   readonly client: RedisClient;
   readonly deadlineMs: number;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -45,8 +41,8 @@ export class RedisOverrideStore implements OverrideStore {
   }
 
   async read(): Promise<readonly StoredOverride[]> {
-    const { client, now } = this.#options;
-    const reply = await this.#inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY));
+    const { client, deadlineMs, now } = this.#options;
+    const reply = await inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY), deadlineMs);
     if (!Array.isArray(reply))
       throw new StoreError('malformed', 'Redis replied with something other than overrides');
     const [redisNowMs, ...fields] = reply;
@@ -89,14 +85,7 @@ export class RedisOverrideStore implements OverrideStore {
 
   #run(ifStored: typeof KEEP | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
     const values = [OVERRIDES_CHANNEL, MAX_OVERRIDES, ifStored, ...rows.flat()];
-    return this.#inTime(this.#options.client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values));
-  }
-
-  async #inTime<T>(reply: Promise<T>): Promise<T> {
-    try {
-      return await withDeadline(reply, this.#options.deadlineMs);
-    } catch (cause) {
-      throw storeErrorFrom(cause);
-    }
+    const { client, deadlineMs } = this.#options;
+    return inTime(client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values), deadlineMs);
   }
 }

@@ -8,14 +8,12 @@ export const RESET_CHANNEL = 'hg:v1:reset';
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
 /** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
-/** Queries to every gateway, see peers.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */
 const LONGEST_MESSAGE = 262_144;
 
 export interface Listener {
-  /** Subscribed: messages that are published from now on arrive. */
   onListening(): void;
   /** A message that is too long to be from a gateway is passed on as an empty one. */
   onMessage(message: string, channel: string): void;
@@ -23,10 +21,7 @@ export interface Listener {
   onDeaf(reason?: unknown): void;
 }
 
-/**
- * Subscribes to the channels of one listener whenever the connection is made. Each listener subscribes separately,
- * because an account may lack the right to some channels.
- */
+/** Each listener subscribes separately, because an account may lack the right to some channels. */
 export function listenTo(
   channels: readonly string[],
   subscriber: RedisClient,
@@ -47,7 +42,6 @@ export function listenTo(
   });
 }
 
-/** Keys in one group, and in one message. */
 const GROUP_SIZE = 500;
 
 /**
@@ -70,7 +64,6 @@ async function reset(client: RedisClient, keys: readonly string[]): Promise<void
   await client.publish(RESET_CHANNEL, JSON.stringify(keys));
 }
 
-/** The keys that a message names; none if the message is not from a gateway. */
 export function keysIn(message: string): string[] {
   try {
     const keys: unknown = JSON.parse(message);
@@ -87,7 +80,7 @@ export class Allowance {
   #left = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: milliseconds of a monotonic clock. */
+  /** Milliseconds of a monotonic clock. */
   constructor(perSecond: number, now: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
     this.#now = now;
@@ -106,10 +99,7 @@ export class Allowance {
   }
 }
 
-/**
- * Limits how often a function runs: at once for the first call, then at most once in `ms` milliseconds. It always runs
- * once after the last call.
- */
+/** Runs a function at once, then at most once in `ms` milliseconds, and always once after the last call. */
 export function atMostEvery(ms: number, act: () => void): () => void {
   let isCalled = false;
   let timer: NodeJS.Timeout | undefined;

@@ -1,11 +1,12 @@
 /** Creates the connection to Redis, configured so that no request waits for it and no command runs twice. */
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
+import { readText } from '../../config/text-file.ts';
 import { StoreError } from '../../core/counting/store.ts';
-import { storeErrorFrom, withDeadline } from './failures.ts';
-import { isOutOfStep, isUnknownDatabase } from './ioredis/error-texts.ts';
+import { isOutOfStep, isUnknownDatabase, storeErrorFrom, withDeadline } from './failures.ts';
 import { reconnectAfterEnd, repairIoredis } from './ioredis/repairs.ts';
-import { tlsOptions } from './ioredis/tls-options.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -20,7 +21,6 @@ const LEAVE_WITHIN_MS = 50;
 /** A connection without a reply for this time is closed. At least as long as the deadline of a request. */
 const SILENCE_MS = 500;
 
-/** How often the slots of a cluster are read. A redirection causes it at once. */
 const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
 
@@ -33,7 +33,6 @@ function retryAfter(attempt: number): number {
 
 export interface RedisClientOptions {
   readonly target: RedisTarget;
-  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
   readonly onError: (error: Error) => void;
 }
@@ -123,6 +122,30 @@ function clusterOptions(node: ReturnType<typeof nodeOptions>) {
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
   } satisfies ClusterOptions;
+}
+
+/** ioredis reads the values for each connection, so files that are replaced apply to the next one. Throws a FileError. */
+function tlsOptions({ tlsFiles }: Pick<RedisTarget, 'tlsFiles'>): ConnectionOptions {
+  const options: ConnectionOptions = {};
+  const define = (name: 'ca' | 'cert' | 'key', path: string | undefined) => {
+    if (path === undefined) return;
+    Object.defineProperty(options, name, { enumerable: true, get: reread(path) });
+  };
+  define('ca', tlsFiles?.ca);
+  define('cert', tlsFiles?.certificate);
+  define('key', tlsFiles?.key);
+  return options;
+}
+
+/** The text of the file now or, while it cannot be read, the last one: ioredis would not connect again after an error. */
+function reread(path: string): () => string {
+  let known = readText(path);
+  return () => {
+    try {
+      known = readFileSync(path, 'utf8');
+    } catch {}
+    return known;
+  };
 }
 
 interface ReadyOptions {

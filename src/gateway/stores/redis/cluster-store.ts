@@ -24,11 +24,9 @@ import { InFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import type { IndebtedDescriptor } from './take-script.ts';
 
 interface StoreOptions extends Omit<RedisStoreOptions, 'inFlight'> {
-  /** The number of requests that may wait for Redis at the same time. */
   readonly maxInFlight: number;
 }
 
-/** Creates the store for a target: one for a cluster, another for a single server or sentinels. */
 export function storeOfTarget({ kind }: RedisTarget, { maxInFlight, ...rest }: StoreOptions) {
   const options = { ...rest, inFlight: new InFlight(maxInFlight) };
   return kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
@@ -134,7 +132,6 @@ export class ClusterStore implements QuotaStore, QuotaReader {
 class EarlierSlots {
   /** What token buckets owed before the take, in units x windowMs. */
   readonly #debts = new Map<string, number>();
-  /** Units that were taken. */
   readonly #taken = new Map<string, number>();
 
   readonly onDebt = ({ key }: Descriptor, debt: number): void => {
@@ -170,9 +167,7 @@ function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState |
 }
 
 interface Progress {
-  /** Milliseconds of `performance.now()`. */
   readonly endMs: number;
-  /** Once a slot has denied the request. */
   denial: TakeResult | undefined;
 }
 

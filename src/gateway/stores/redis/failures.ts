@@ -1,6 +1,5 @@
 /** Turns failures of Redis into StoreErrors: errors by their reason, and replies that are late. */
 import { StoreError, type StoreErrorReason } from '../../core/counting/store.ts';
-import { isUndecodable } from './ioredis/error-texts.ts';
 
 /** Reasons by the first word of an error reply (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
@@ -53,10 +52,23 @@ function reasonOf(error: Error): StoreErrorReason {
   return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';
 }
 
-/**
- * Rejects with a StoreError (`timeout`) if the reply takes longer. Redis may still run the command later: then a request is
- * counted that the store did not decide.
- */
+// ioredis gives its own errors no code, so their texts decide, as ioredis/repairs.ts lists them.
+
+function isUndecodable({ message }: Error): boolean {
+  return message.endsWith('. Please report this.');
+}
+
+/** The server has fewer databases than the number in the URL. ioredis would continue with the first one. */
+export function isUnknownDatabase({ message }: Error): boolean {
+  return message.includes('DB index');
+}
+
+/** A reply came without a command, so later replies may be assigned to the wrong commands. */
+export function isOutOfStep({ message }: Error): boolean {
+  return message.startsWith('Command queue state error');
+}
+
+/** Rejects with a StoreError (`timeout`). Redis may still run the command later, and count the request. */
 export async function withDeadline<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
@@ -71,6 +83,15 @@ export async function withDeadline<T>(reply: Promise<T>, deadlineMs: number): Pr
   }
 }
 
+/** As `withDeadline`. Rejects with a StoreError for every failure. */
+export async function inTime<T>(reply: Promise<T>, deadlineMs: number): Promise<T> {
+  try {
+    return await withDeadline(reply, deadlineMs);
+  } catch (cause) {
+    throw storeErrorFrom(cause);
+  }
+}
+
 function tooLate(deadlineMs: number): StoreError {
   return new StoreError('timeout', `Redis did not answer within ${deadlineMs} ms`);
 }
@@ -81,10 +102,7 @@ interface Call {
   hasEnded: boolean;
 }
 
-/**
- * Ends calls that Redis has not answered in time. All calls of a store have the same deadline, so the oldest ends first,
- * and one timer is enough for all of them.
- */
+/** All calls of a store have the same deadline, so the oldest ends first, and one timer is enough for all. */
 export class CallDeadlines {
   readonly #deadlineMs: number;
   /** Oldest first. Calls that have ended leave when they come first. */

@@ -40,7 +40,6 @@ export function assembleLuaScript(name: string, read: ReadSource): string {
   return [...texts.values()].join('\n');
 }
 
-/** The files that a file includes itself, as `includes/server`. */
 export function includesOf(file: string, text: string): string[] {
   const lines = text.split('\n').filter((line) => MENTIONS_INCLUDE.test(line));
   return lines.map((line) => {

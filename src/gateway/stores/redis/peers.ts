@@ -16,7 +16,6 @@ const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
 /** After Redis was down, every gateway that has reconnected has sent a heartbeat within this time. */
 const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
 
-/** How many gateways have sent a heartbeat lately. Rejects with the error of Redis. */
 export async function countGateways(client: RedisClient): Promise<number> {
   const [[seconds = 0], reports] = await Promise.all([client.time(), client.hgetall(REPLICAS_KEY)]);
   const nowMs = Number(seconds) * 1_000;
@@ -28,11 +27,9 @@ interface ReplicasOptions {
   readonly client: RedisClient;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
   readonly assumed: GatewayRank;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
-/** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #name = randomUUID();
@@ -79,58 +76,52 @@ export class Replicas {
 
 const WITHIN_MS = 500;
 /** Operators and their dashboards need fewer. */
-const ANSWERS_PER_SECOND = 50;
-/** Bounds for all answers to one query. */
+const REPLIES_PER_SECOND = 50;
 const MOST_CHARACTERS = 8 * 1_048_576;
-const MOST_ANSWERS = 1_000;
-/** The characters of an id or a channel. */
+const MOST_REPLIES = 1_000;
 const LONGEST_NAME = 128;
 
 interface PeerGatewaysOptions {
   readonly client: RedisClient;
   /** The number of the database. Redis has one set of channels for all of them. */
   readonly database: number;
-  /** The known number of gateways, including this one. */
   readonly count: () => number;
-  /** This gateway's answer to a query. */
   readonly answer: (query: unknown) => Promise<unknown>;
 }
 
 export interface QueryReplies {
   readonly answers: readonly unknown[];
-  /** The number of gateways that should have answered. */
   readonly asked: number;
 }
 
 interface Pending {
-  readonly answers: unknown[];
-  /** Total length of the messages. */
+  readonly replies: unknown[];
   characters: number;
-  readonly onAnswer: () => void;
+  readonly onReply: () => void;
 }
 
-/** The message of a query. Its field `question` is part of the wire format. */
+/** `question` and `answer` are part of the wire format. */
 interface QueryMessage {
   readonly id: string;
   readonly replyTo: string;
   readonly question: unknown;
 }
 
-interface AnswerMessage {
+interface ReplyMessage {
   readonly id: string;
   readonly answer: unknown;
 }
 
 /**
- * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish to
- * these channels too, so the work and memory for queries and answers are bounded.
+ * Sends a query to every gateway on this Redis and collects the replies that arrive in time. Other programs may publish to
+ * these channels too, so the work and memory for queries and replies are bounded.
  */
 export class PeerGateways {
   readonly #options: PeerGatewaysOptions;
   readonly #queries: string;
   readonly #replyTo: string;
   readonly #pending = new Map<string, Pending>();
-  readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
+  readonly #allowance = new Allowance(REPLIES_PER_SECOND);
 
   constructor(options: PeerGatewaysOptions) {
     const { database } = options;
@@ -139,70 +130,63 @@ export class PeerGateways {
     this.#replyTo = `${this.#queries}:${randomUUID()}`;
   }
 
-  /** The channels to subscribe to. */
   get channels(): readonly string[] {
     return [this.#queries, this.#replyTo];
   }
 
-  /** Never rejects: a gateway that cannot be reached is missing from the answers. */
+  /** Never rejects: a gateway that cannot be reached is missing from the replies. */
   async queryAll(query: unknown): Promise<QueryReplies> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
-    const answers = [await answer(query)];
+    const replies = [await answer(query)];
     const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
-    // Until Redis says how many gateways received the query, all answers that may come are waited for.
-    let asked = Number.POSITIVE_INFINITY;
+    // Until Redis says how many gateways received the query, all replies that may come are waited for.
+    let expected = Number.POSITIVE_INFINITY;
     const complete = new Promise<void>((resolve) => {
-      const onAnswer = () => answers.length >= asked && resolve();
-      this.#pending.set(id, { answers, characters: 0, onAnswer });
-      void this.#receiversOf(client.publish(this.#queries, JSON.stringify(message))).then(
-        (receivers) => {
-          asked = Math.max(1, count(), receivers);
-          onAnswer();
-        },
-      );
+      const onReply = () => replies.length >= expected && resolve();
+      this.#pending.set(id, { replies, characters: 0, onReply });
+      const published = client.publish(this.#queries, JSON.stringify(message));
+      // In a cluster, only the gateways that are connected to the same node are counted.
+      void published
+        .catch(() => 0)
+        .then((receivers) => {
+          expected = Math.max(1, count(), receivers);
+          onReply();
+        });
     });
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
-    return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
+    const known = Number.isFinite(expected) ? expected : count();
+    return { answers: replies, asked: Math.max(replies.length, known) };
   }
 
-  /** Answers the query of another gateway, or accepts its answer. Ignores all other messages. */
+  /** Replies to the query of another gateway, or accepts its reply. Ignores all other messages. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
-      if (channel === this.#queries) await this.#answer(message);
+      if (channel === this.#queries) await this.#reply(message);
       else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
       // Not a message of a gateway, or the reply could not be sent. The other gateway waits a limited time only.
     }
   }
 
-  async #answer(message: string): Promise<void> {
+  async #reply(message: string): Promise<void> {
     if (!this.#allowance.take()) return;
     const { id, replyTo, question }: QueryMessage = JSON.parse(message);
     if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
     if (replyTo === this.#replyTo) return;
-    const reply: AnswerMessage = { id, answer: await this.#options.answer(question) };
+    const reply: ReplyMessage = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }
 
   #take(message: string): void {
-    const { id, answer }: AnswerMessage = JSON.parse(message);
+    const { id, answer }: ReplyMessage = JSON.parse(message);
     const pending = this.#pending.get(id);
-    if (pending === undefined || pending.answers.length === MOST_ANSWERS) return;
+    if (pending === undefined || pending.replies.length === MOST_REPLIES) return;
     pending.characters += message.length;
     if (pending.characters > MOST_CHARACTERS) return;
-    pending.answers.push(answer);
-    pending.onAnswer();
-  }
-
-  /** How many gateways received a message. In a cluster, only those connected to the same node are counted. */
-  async #receiversOf(published: Promise<number>): Promise<number> {
-    try {
-      return await published;
-    } catch {
-      return 0;
-    }
+    pending.replies.push(answer);
+    pending.onReply();
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * Counts in Redis. All requests of one turn of the event loop are sent in one script call, because most of the cost of a
- * command, on both sides, is per call.
- */
+/** Counts in Redis. One script call has all requests of a turn of the event loop: most of its cost is per call. */
 import {
   type Descriptor,
   type PeekResult,
@@ -32,16 +29,12 @@ import {
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
-  /** The caller closes it. */
   readonly client: RedisClient;
   readonly inFlight: InFlight;
-  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
-  /** Replaces the server's clock in tests, milliseconds since the epoch. */
+  /** Replace the clocks of the server and of this gateway in tests, milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Replaces the clock of this gateway in tests, milliseconds since the epoch. */
   readonly ownNow?: () => number;
-  /** Called after every script call that was answered. */
   readonly onBatch?: (durationMs: number, requests: number) => void;
   /** Called once for every script call that failed, and for every request that was not sent. */
   readonly onError?: (reason: StoreErrorReason, cause: unknown, checks: number) => void;
@@ -185,7 +178,6 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 }
 
-/** Throws a StoreError if the reply cannot be the reply to this batch. */
 function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[] {
   const results = batch.map(({ descriptors, onDebt }) => reply.read(descriptors, onDebt));
   reply.end();

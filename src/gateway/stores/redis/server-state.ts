@@ -1,20 +1,16 @@
 /** Reads the state of Redis servers: what INFO reports and, from a sample, how many keys headgate has there. */
 import { Cluster, type Redis } from 'ioredis';
+import { KEY_PREFIX } from '../../core/counting/descriptor.ts';
 import type { RedisClient } from './client.ts';
 
 /** Keys scanned per server, and how many of ours have their memory measured. */
 const SAMPLED_KEYS = 1_000;
 const MEASURED_KEYS = 100;
 const SCAN_COUNT = '250';
-/** Prefix of counters, see core/descriptor.ts. */
-const COUNTER_PREFIX = 'hg:v1:{';
 
 export interface Keyspace {
-  /** About how many windows count a client now. */
   readonly activeWindows: number;
-  /** Keys scanned. */
   readonly sampledKeys: number;
-  /** True if all keys were scanned. */
   readonly isExact: boolean;
   /** About how many bytes; undefined if not requested. */
   readonly memoryBytes?: number | undefined;
@@ -23,7 +19,6 @@ export interface Keyspace {
 export interface ServerState {
   readonly version: string;
   readonly usedMemoryBytes: number;
-  /** 0: unlimited. */
   readonly maxMemoryBytes: number;
   readonly maxMemoryPolicy: string;
   readonly evictedKeys: number;
@@ -73,7 +68,7 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
     cursor = next;
   } while (cursor !== '0' && seen.size < SAMPLED_KEYS);
   const isExact = cursor === '0';
-  const ours = [...seen].filter((key) => key.startsWith(COUNTER_PREFIX));
+  const ours = [...seen].filter((key) => key.startsWith(KEY_PREFIX));
   const share = seen.size === 0 ? 0 : ours.length / seen.size;
   const activeWindows = isExact ? ours.length : Math.round(total * share);
   const memoryBytes = withMemory ? (await averageBytes(server, ours)) * activeWindows : undefined;
@@ -87,16 +82,13 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
 
 async function averageBytes(server: Redis, keys: readonly string[]): Promise<number> {
   const measured = keys.slice(0, MEASURED_KEYS).map((key) => server.memory('USAGE', key));
-  // A key that has expired in the meantime has no size.
   const sizes = (await Promise.all(measured)).filter((size) => size !== null);
   return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
 }
 
-/** The fields of a reply to INFO. */
 export class ServerInfo {
   readonly #fields = new Map<string, string>();
 
-  /** Lines such as `role:master`, under headings that begin with a `#`. */
   constructor(reply: string) {
     for (const line of reply.split(/\r?\n/)) {
       const colon = line.indexOf(':');
@@ -106,12 +98,10 @@ export class ServerInfo {
     }
   }
 
-  /** Undefined if the server's version does not have this field. */
   text(name: string): string | undefined {
     return this.#fields.get(name);
   }
 
-  /** 0 if the server's version does not have this field. */
   number(name: string): number {
     const number = Number(this.#fields.get(name) ?? 0);
     return Number.isFinite(number) ? number : 0;

@@ -34,7 +34,6 @@ export type OnDebt = (descriptor: Descriptor, debt: number) => void;
 export interface Clocks {
   /** The clock of this gateway. It tells which windows of a calendar the script may need. */
   readonly ownMs: number;
-  /** Replaces the server's clock. */
   readonly serverMs?: number | undefined;
 }
 
@@ -54,12 +53,11 @@ function inheritance(descriptors: readonly IndebtedDescriptor[], index: number):
 }
 
 /**
- * The arguments of one script call. Quotas and costs repeat from request to request, so each pair is sent once, as a row.
- * A descriptor is its key and two bytes that name its row.
+ * Quotas and costs repeat, so each pair is sent once, as a row. A descriptor is its key and two bytes that name its
+ * row.
  */
 export class TakeArguments {
   static #calls = 0;
-  /** Unique among the calls of this process. */
   readonly number = ++TakeArguments.#calls;
   readonly keys: string[] = [];
   readonly #rows: Row[] = [];
@@ -102,16 +100,12 @@ export class TakeArguments {
 
 const REMAINDERS = { note: 2, take: 3, taken: 4 } as const;
 
-/** What rejected requests take, as lua/includes/rows.lua numbers it. */
 function rejectedTake({ countRejected, remainder }: Quota): number {
   if (remainder !== undefined) return REMAINDERS[remainder];
   return countRejected ? 1 : 0;
 }
 
-/**
- * Reads the reply from front to back, one request at a time. Every number is checked against what the script can return,
- * so that a reply to another call, or one that is not from Redis, never reaches a client.
- */
+/** Checks every number, so that a reply to another call, or one that is not from Redis, never reaches a client. */
 export class TakeReply {
   readonly #numbers: readonly number[];
   readonly #nowMs: number;
@@ -139,7 +133,6 @@ export class TakeReply {
     return { admitted, states, nowMs: this.#nowMs };
   }
 
-  /** The result of a peek. Throws a StoreError as above. */
   peeked(descriptors: readonly Descriptor[]): PeekResult {
     const reading = { admitted: false, hasTaken: false };
     return { states: descriptors.map((each) => this.#state(each, reading)), nowMs: this.#nowMs };
@@ -180,7 +173,6 @@ export class TakeReply {
   }
 }
 
-/** How to read the numbers of a descriptor. */
 interface Reading {
   readonly admitted: boolean;
   readonly hasTaken: boolean;
@@ -198,8 +190,8 @@ function isWithin(value: number, most: number): boolean {
 const LONGER_BY_MS = 86_400_000;
 
 /**
- * The debt of a bucket may come from a burst that was larger before the policy changed. If a request costs more than the
- * burst, its wait is that for one unit more.
+ * The debt of a bucket may come from a larger burst before the policy changed. Costs above the burst wait one unit
+ * more.
  */
 function longestMsOf({ algorithm, windowMs, calendar, limit }: Quota): number {
   if (calendar !== undefined) return windowMs + LONGER_BY_MS;

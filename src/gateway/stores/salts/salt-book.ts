@@ -1,10 +1,8 @@
-/** Salts that gateways share, and the book of those of one period. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { DAY_MS, type PeriodSalts, periodStart, SALT_BYTES } from '../../core/identity/salts.ts';
 
 /** Where gateways that share counters find the same salts. Every method rejects if it cannot be reached. */
 export interface SaltVault {
-  /** The salt of this name, if there is one. */
   get(name: string): Promise<Buffer | undefined>;
   /** Stores the proposed salt if there is none, for a lifetime or for ever. Returns the stored one. */
   agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer>;
@@ -16,7 +14,6 @@ interface SharedSaltOptions {
   readonly name: string;
   /** Milliseconds since the epoch; undefined for a salt that is kept. */
   readonly endMs?: number | undefined;
-  /** The salt as the vault has it. */
   readonly stored?: Buffer;
 }
 
@@ -54,7 +51,6 @@ export class SharedSalt {
     return true;
   }
 
-  /** Agrees with the vault, unless this salt is provisional. */
   async restore(vault: SaltVault, nowMs: number): Promise<boolean> {
     return this.#isAgreed && (await this.agree(vault, nowMs));
   }
@@ -91,7 +87,6 @@ export class SaltBook {
     return this.#saltOf(periodStart(nowMs, this.#periodMs) + this.#periodMs);
   }
 
-  /** Deletes expired salts. */
   forget(nowMs: number): void {
     const current = periodStart(nowMs, this.#periodMs);
     for (const start of this.#byStart.keys()) {

@@ -94,10 +94,7 @@ export class SaltBooks implements SaltSource {
     this.#mayRequest = false;
   }
 
-  /**
-   * Salts of earlier periods do not matter, because this gateway proposes none. Nor do those of the next periods once it
-   * has agreed: at that time nobody has made them yet.
-   */
+  /** Those of earlier periods are never proposed. Once it has agreed, nobody has made those of the next periods yet. */
   async #isMissingAny(vault: SaltVault, nowMs: number): Promise<boolean> {
     const books = [this.#daily, this.#long];
     const salts = [this.#kept, ...books.map((book) => book.currentSalt(nowMs))];
@@ -124,10 +121,7 @@ export class SaltBooks implements SaltSource {
   }
 }
 
-/**
- * Salts that are derived from a secret. Gateways with the same secret have the same salts without communication, but anyone
- * who has the secret can compute the salts of any day.
- */
+/** Gateways with the same secret need no communication, but who has the secret can compute the salts of any day. */
 export class DerivedSalts implements SaltSource {
   readonly #secret: KeyObject;
   readonly #kept: KeyObject;
@@ -153,7 +147,6 @@ export class DerivedSalts implements SaltSource {
     return this.#current;
   }
 
-  /** Does nothing: derived salts need no agreement. */
   async refresh(): Promise<void> {}
 
   #of(nowMs: number, periodMs: number): PeriodSalts {

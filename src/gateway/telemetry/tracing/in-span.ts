@@ -1,5 +1,5 @@
 /** Records a span for each sampled check or call. */
-import type { CheckSpan } from '../../core/check-span.ts';
+import type { CheckSpan } from '../../core/counting/counting.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 
 /** Ends the span with what `decide` decides. A check or call that is not sampled has none. */

@@ -17,7 +17,7 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/shipped-files.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
-import type { CheckSpan, StartCheckSpan, TakeSpan } from '../../core/check-span.ts';
+import type { CheckSpan, StartCheckSpan, TakeSpan } from '../../core/counting/counting.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { readTraceContext } from '../../core/trace-context.ts';

@@ -1,6 +1,6 @@
 /** Sends spans of sampled checks to an OpenTelemetry collector. The SDK is loaded only if a collector is configured. */
 import type { TracingSettings } from '../../config/settings/environment.ts';
-import type { StartCheckSpan } from '../../core/check-span.ts';
+import type { StartCheckSpan } from '../../core/counting/counting.ts';
 import type { TracingEvents } from './tracing-events.ts';
 
 export interface Tracing {

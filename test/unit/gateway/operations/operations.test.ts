@@ -7,7 +7,7 @@ import {
   OPERATIONS,
   type OperationName,
 } from '../../../../src/gateway/operations/operation-table.ts';
-import { MAX_OVERRIDES } from '../../../../src/gateway/stores/overrides/override-store.ts';
+import { MAX_OVERRIDES } from '../../../../src/gateway/stores/overrides/override.ts';
 import { type OperatedOptions, operatedGateway } from '../../../support/operated-gateway.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';

@@ -1,13 +1,13 @@
 /**
- * Works around faults of ioredis that would break a gateway. This folder has all that depends on its inside, as read from
+ * Works around faults of ioredis that would break a gateway. The list has all that depends on its inside, as read from
  * ioredis 6.0.0. At an update, compare each of these with the new release:
  *
  * - `built/resp/decoder.js` exports `Decoder`, whose replies ReplyDecoder must match (reply-decoder.ts).
  * - `built/DataHandler.js` calls `dispatch` for each reply, and `returnFatalError` closes the connection.
  * - `built/connectors/*.js` have `connect` and `connectToSentinel`, which listen for one error only.
  * - `disconnect(true)` reconnects, and `end` is the last event of a connection (`reconnectAfterEnd`).
- * - TLS options are read again for each connection (tls-options.ts).
- * - Errors have the texts of error-texts.ts, and "Stream isn't writeable" (telemetry/cause-text.ts).
+ * - TLS options are read again for each connection (`tlsOptions` of ../client.ts).
+ * - Errors have the texts that ../failures.ts recognizes, and "Stream isn't writeable" (telemetry/cause-text.ts).
  *
  * Then run test/contract, test/integration/sentinels, and the scenarios wire-faults and failovers.
  */
@@ -31,9 +31,9 @@ interface SentinelConnector extends Connector {
   connectToSentinel(...args: unknown[]): Redis;
 }
 
-/** Call once, before the first client is created. */
 export function repairIoredis(): void {
-  boundReplies(require('ioredis/built/resp/decoder.js'));
+  // That of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read.
+  require('ioredis/built/resp/decoder.js').Decoder = ReplyDecoder;
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);
   const sentinels = require('ioredis/built/connectors/SentinelConnector').default.prototype;
   silenceSentinelErrors(sentinels);
@@ -41,14 +41,8 @@ export function repairIoredis(): void {
   surviveSecondErrors(require('ioredis/built/connectors/StandaloneConnector').default.prototype);
 }
 
-/** The decoder of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read. */
-function boundReplies(decoding: { Decoder: unknown }): void {
-  decoding.Decoder = ReplyDecoder;
-}
-
 /**
- * For replies that no server should send (a push whose kind is null), ioredis throws an error that cannot be caught, and
- * the process ends. Here such a reply closes the connection instead.
+ * For a push whose kind is null, ioredis throws an error that cannot be caught. Here it closes the connection instead.
  */
 function surviveOddReplies(handler: ReplyHandler): void {
   handler.dispatch = function dispatch(handle) {

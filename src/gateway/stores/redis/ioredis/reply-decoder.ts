@@ -27,7 +27,6 @@ export interface ReplyListener {
  * slots with two replicas, four levels deep), SCAN (250 names of keys that other programs may have written).
  */
 export const MAX_REPLY_BYTES = 16 * 1_048_576;
-/** Elements of one reply, including those of nested lists. */
 export const MAX_ELEMENTS = 100_000;
 export const MAX_DEPTH = 8;
 
@@ -40,7 +39,6 @@ interface OpenList {
 
 interface BlobStart {
   readonly type: string;
-  /** Bytes. */
   readonly length: number;
 }
 
@@ -58,7 +56,6 @@ export class ReplyDecoder {
   #rest: Buffer | undefined;
   #isPush = false;
   #isBroken = false;
-  /** What the current reply has so far. */
   #bytes = 0;
   #elements = 0;
 

@@ -1,7 +1,6 @@
 /** Parses single lines and strings of RESP2 and RESP3. Throws a SyntaxError or a RangeError for anything else. */
 import { ReplyError } from 'ioredis';
 
-/** Numbers, simple strings, errors and lengths. */
 export const MAX_LINE_BYTES = 16_384;
 
 const CR = 13;
@@ -73,7 +72,6 @@ export function parseSimple(type: string, line: Buffer): unknown {
   throw unreadable('something that is not RESP');
 }
 
-/** The value of a string whose length came first. */
 export function parseBlob(type: string, bytes: Buffer): unknown {
   if (type === '$') return bytes;
   if (type === '!') return new ReplyError(bytes.toString());

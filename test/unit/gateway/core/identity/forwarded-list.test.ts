@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type ForwardedHeader,
-  forwardedEntries,
-} from '../../../../../src/gateway/core/identity/forwarded-list.ts';
+import type { ForwardedHeader } from '../../../../../src/gateway/core/check-request.ts';
+import { forwardedEntries } from '../../../../../src/gateway/core/identity/client-address.ts';
 
 /** At most ten: a list must never be read forever. */
 function entries(list: string, header: ForwardedHeader = 'x-forwarded-for'): string[] {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Override } from '../../../../../src/gateway/stores/overrides/override.ts';
-import { OverrideBook } from '../../../../../src/gateway/stores/overrides/override-book.ts';
 import {
   MAX_OVERRIDES,
   MemoryOverrideStore,
+  type Override,
   OverrideStoreFull,
   type StoredOverride,
-} from '../../../../../src/gateway/stores/overrides/override-store.ts';
+} from '../../../../../src/gateway/stores/overrides/override.ts';
+import { OverrideBook } from '../../../../../src/gateway/stores/overrides/override-book.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: NOON_MS }));

@@ -3,7 +3,7 @@ import {
   MAX_OVERRIDES,
   MemoryOverrideStore,
   OverrideStoreFull,
-} from '../../../../../src/gateway/stores/overrides/override-store.ts';
+} from '../../../../../src/gateway/stores/overrides/override.ts';
 
 describe('the override store of a process', () => {
   const clock = { nowMs: 0 };

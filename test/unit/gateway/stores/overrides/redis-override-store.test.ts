@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   MAX_OVERRIDES,
   OverrideStoreFull,
-} from '../../../../../src/gateway/stores/overrides/override-store.ts';
+} from '../../../../../src/gateway/stores/overrides/override.ts';
 import {
   READ_OVERRIDES_SCRIPT,
   RedisOverrideStore,

@@ -1,21 +1,73 @@
-/** Reads the headers that tell clients apart: the ones that limits are per, and the ones with ambiguous values. */
-
+/** What a request claims about its client: which source identifies it, and what its headers say. */
 import type { CheckRequest } from '../check-request.ts';
 import type { HeaderPartition } from '../policy.ts';
-import { hasAmbiguousKey } from './api-key.ts';
+import type { Trace } from '../trace.ts';
+import { type ApiKey, hasAmbiguousKey } from './api-key.ts';
+import type { AddressHeader } from './client-address.ts';
 import { hasSeveralValues, isLoose, singleValue } from './header-value.ts';
-import type { IdentitySource } from './identity-source.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
+
+/** In configured order, the first source that a request has identifies its client. */
+export type IdentitySource = 'api_key' | 'user' | 'ip' | AddressHeader;
+
+export interface IdentityClaims {
+  readonly apiKey: ApiKey | undefined;
+  readonly user: string | undefined;
+  readonly addressHeader: AddressHeader | undefined;
+}
+
+export function kindOf(source: IdentitySource): string {
+  return typeof source === 'object' ? source.kind : source;
+}
+
+/** The address is the last resort, even if it is not configured. */
+export function chooseSource(
+  sources: readonly IdentitySource[],
+  claims: IdentityClaims,
+): IdentitySource {
+  for (const source of sources) if (isPresent(source, claims)) return source;
+  return 'ip';
+}
+
+function isPresent(source: IdentitySource, claims: IdentityClaims): boolean {
+  if (source === 'api_key') return claims.apiKey !== undefined;
+  if (source === 'user') return claims.user !== undefined;
+  return source === 'ip' || source === claims.addressHeader;
+}
+
+/** The partition of the key or user that identifies the client; undefined if its address does. */
+export function claimedPartition(
+  source: IdentitySource,
+  { apiKey, user }: IdentityClaims,
+): string | undefined {
+  if (source === 'api_key') return apiKey?.partition;
+  return source === 'user' ? user : undefined;
+}
+
+export function traceSources(
+  sources: readonly IdentitySource[],
+  claims: IdentityClaims,
+  trace: Trace,
+): void {
+  const chosen = chooseSource(sources, claims);
+  for (const each of sources) {
+    const isUsed = each === chosen;
+    trace({
+      type: 'identity-source',
+      source: kindOf(each),
+      result: isUsed ? 'used' : isPresent(each, claims) ? 'outranked' : 'absent',
+      isUnverified: isUsed && each === 'api_key' && claims.apiKey?.unverified === true,
+    });
+  }
+}
 
 export type HeaderClaims = ReadonlyMap<HeaderPartition, ClaimedIdentity>;
 
 const NO_CLAIMS: HeaderClaims = new Map();
 
 export interface HeaderConfig {
-  /** Names of the headers that limits are per. */
   readonly headers: readonly string[];
-  /** The headers among them that a trusted proxy sets itself. */
   readonly verifiedHeaders: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { byFailureMode } from '../../../../../src/gateway/core/counting/failure-modes.ts';
-import { policySetFrom } from '../../../../support/policies.ts';
+import { byFailureMode } from '../../../../src/gateway/core/policy.ts';
+import { policySetFrom } from '../../../support/policies.ts';
 
 test('policies are grouped by on_store_failure; those that are not enforced are left out', () => {
   const { policies } = policySetFrom(`
