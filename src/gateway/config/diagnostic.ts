@@ -1,4 +1,3 @@
-/** A diagnostic: one thing that is wrong or doubtful, with its place, its rule and its remedy. */
 import { RULES, type Rule, type Severity as RuleSeverity } from './rules.ts';
 
 /** Both count from 1. */
@@ -7,18 +6,16 @@ export interface Place {
   readonly column: number;
 }
 
-/** The path of a value in a file: keys of maps and indices of lists. */
 export type Path = readonly (string | number)[];
 
-/** The line of a place, to show to people. */
 export interface Excerpt {
-  /** Printable. Only the part around the place if the line is long. */
+  /** A long line is cut around the place. */
   readonly text: string;
   /** Characters before the place. */
   readonly caret: number;
 }
 
-/** `fine`: was examined, and is as it should be. */
+/** `fine` means that it was examined, and is as it should be. */
 export type Severity = RuleSeverity | 'fine';
 
 export interface Diagnostic {

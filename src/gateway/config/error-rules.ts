@@ -1,4 +1,3 @@
-/** Rules whose violation keeps a file from being loaded. */
 export const ERROR_RULES = {
   'unreadable-file': {
     meaning:

@@ -1,4 +1,3 @@
-/** Rules for facts that the author of a policy file should know. */
 export const NOTE_RULES = {
   'approximate-limit': {
     meaning:

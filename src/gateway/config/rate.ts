@@ -9,7 +9,6 @@ export interface Rate {
   readonly windowMs: number;
   /** As written: `5min`, `month`. */
   readonly window: string;
-  /** If the window is one by the calendar. */
   readonly calendar?: CalendarUnit;
 }
 
@@ -66,7 +65,6 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   days: 'd',
 };
 
-/** They mean one window by the calendar. */
 const NAMES: Readonly<Record<string, CalendarUnit>> = {
   daily: 'day',
   w: 'week',
@@ -92,7 +90,6 @@ function wholeNumber(amount: string): string {
   return digits === '' ? '' : String(Number(digits));
 }
 
-/** The rate that the author probably meant; if unknown, the right form. */
 function hintFor(text: string): string {
   if (/^\s*[-+]?0+\s*(?:\/|per)/i.test(text)) {
     return ', the smallest limit is 1: to refuse all of these requests, do so in the proxy; to set no limit, write "mode: off" in the policy';

@@ -1,7 +1,4 @@
-/**
- * The rules of `headgate check`, by id. Scripts and annotations use the ids, so a released id never changes.
- * `docs/check.md` is generated from this table.
- */
+/** Scripts and annotations use the ids of rules, so a released id never changes. `docs/check.md` lists them. */
 import { ERROR_RULES } from './error-rules.ts';
 import { NOTE_RULES } from './note-rules.ts';
 import { WARNING_RULES } from './warning-rules.ts';

@@ -111,11 +111,9 @@ export function isElsewhere(path: string, folder = dirname(path)): boolean {
   }
 }
 
-/** Why the mistakes of such a file are not shown. */
 export const NOT_SHOWN =
   'has mistakes that are not shown, because a link or an include leads to it: name that file itself';
 
-/** In place of the mistakes of such a file. */
 export function notShown(file: string): Diagnostic {
   return diagnosticOn(file, NOT_SHOWN, START);
 }

@@ -1,4 +1,3 @@
-/** Rules for what the author of a policy file probably did not mean. The file is loaded all the same. */
 export const WARNING_RULES = {
   'policy-never-matches': {
     meaning: 'More specific policies match every request that this policy matches.',

@@ -21,7 +21,6 @@ export interface NumberField<Target> {
 /** The keys are field numbers. A field whose value has another type on the wire is skipped. */
 export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
-/** Reads a field that holds a message with these fields. */
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
 }
@@ -34,7 +33,6 @@ export function number<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: VARINT };
 }
 
-/** Reads a field of the type double. */
 export function double<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: FIXED_64 };
 }
@@ -54,7 +52,6 @@ export class ProtobufReader {
     this.#bytes = bytes;
   }
 
-  /** Reads the fields up to a position. */
   fieldsUntil<Target>(end: number, fields: Fields<Target>, target: Target): void {
     while (this.#position < end) {
       const tag = this.#varint();

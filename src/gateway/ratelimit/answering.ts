@@ -1,4 +1,3 @@
-/** Turns what a call counted into its answer, and into the decision that operators see. */
 import type { HeaderNames } from '../config/settings/environment.ts';
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
@@ -20,18 +19,15 @@ import { metadataOf } from './metadata.ts';
 import { isNear, statusOf } from './status.ts';
 
 export interface AnswerTerms {
-  /** Names of the headers for the client; undefined: none. */
   readonly headers: HeaderNames | undefined;
   /** Whether a denial has a body, a `Retry-After` and a decision id. */
   readonly hasBody: boolean;
-  /** Whether the answer describes the call in its dynamic metadata. */
   readonly hasMetadata: boolean;
   /** Whether no call is over its limits: it only says so of its descriptors. */
   readonly isShadow: boolean;
   readonly style: AnswerStyle;
 }
 
-/** What a call has counted. */
 export interface CountedCall {
   readonly call: RateLimitCall;
   /** Of the caller; they may hold a trace context. */
@@ -59,7 +55,6 @@ export function createAnswering(
       : withDenial(decision, denied, { ...naming, newId: events.newId });
   };
 
-  /** Hits of each limit, and denials by limits in shadow mode. */
   function report({ groups, headers }: CountedCall): void {
     for (const group of groups) {
       for (const each of group.shares) {
@@ -109,7 +104,6 @@ function blockedShare(share: Share): CountedShare {
   return { share, isOverLimit: true, state: undefined };
 }
 
-/** Those over their limit come first. */
 function enforcedShares(counted: readonly CountedShare[]): Share[] {
   const enforced = counted.filter(({ share }) => !share.isShadow);
   enforced.sort((a, b) => Number(b.isOverLimit) - Number(a.isOverLimit));

@@ -35,7 +35,6 @@ export interface RateLimitAnswer {
   readonly headers: readonly string[];
   /** For a client that is denied; empty: the body is Envoy's. */
   readonly body: string;
-  /** Undefined: none. */
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -1,4 +1,3 @@
-/** What the rate limit service reports while it answers. */
 import type { Decision } from '../core/counting/decision.ts';
 import type { NewDenialId } from '../core/denial-naming.ts';
 import type { RateLimitAnswer } from './call.ts';
@@ -9,7 +8,6 @@ export interface AnswerEvents {
   readonly newId: NewDenialId;
   /** A rule counted hits. `limit` is its name in metrics. */
   counted(limit: string, outcome: HitOutcome, hits: number): void;
-  /** A rule in shadow mode would have denied. */
   wouldDeny(decision: Decision): void;
 }
 

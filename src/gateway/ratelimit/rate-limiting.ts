@@ -1,4 +1,3 @@
-/** Answers calls of Envoy's rate limit filter: finds the rules, counts, and says what each descriptor has left. */
 import type { HeaderFields } from '../core/check-request.ts';
 import type { CheckSpan } from '../core/check-span.ts';
 import { type CountingOptions, createCounting } from '../core/counting/counting.ts';
@@ -37,7 +36,6 @@ export interface RateLimiting {
   ): AnsweredCall | Promise<AnsweredCall>;
 }
 
-/** Every domain is unknown. */
 const NO_RULES = new CompiledRules([], new Map());
 
 export function createRateLimiting(options: RateLimitingOptions): RateLimiting {

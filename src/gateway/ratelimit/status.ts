@@ -1,4 +1,3 @@
-/** What a descriptor's limit has left, in the terms of Envoy's rate limit filter. */
 import type { DescriptorStatus } from './call.ts';
 import type { CountedShare } from './counting/count.ts';
 

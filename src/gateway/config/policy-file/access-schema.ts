@@ -1,4 +1,3 @@
-/** Schemas of address ranges, and of the `exempt` and `block` lists. */
 import { z } from 'zod';
 import { compileAddressSet } from '../../core/identity/address.ts';
 import { holds, Refusal } from '../refinement.ts';
@@ -8,7 +7,6 @@ export const addressRange = z
   .meta({ title: 'address range', examples: ['10.0.0.0/8', 'loopback'] })
   .transform(holds(checkAddressRange));
 
-/** Returns the range. Throws a RangeError whose message says what is wrong. */
 function checkAddressRange(entry: string): string {
   if (/\/0+$/.test(entry)) {
     throw new Refusal(
@@ -26,7 +24,7 @@ const expires = z
   .transform(holds(parseTime))
   .describe('The entry has no effect from this time on. A date begins at 00:00 UTC.');
 
-/** Milliseconds since the epoch. Throws a RangeError whose message gives the right form. */
+/** The result is in milliseconds since the epoch. */
 function parseTime(text: string): number {
   const isTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text).success;
   if (isTime) return Date.parse(text);

@@ -1,4 +1,3 @@
-/** Compiles a valid policy file to the policy set that decides requests. */
 import { Calendar } from '../../core/counting/calendar.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
 import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
@@ -95,7 +94,6 @@ function toLimitDefinition({
   return { ...written, windowMs: calendar.longestMs, calendar };
 }
 
-/** Address ranges that a policy file may name. */
 export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
 
 function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig {

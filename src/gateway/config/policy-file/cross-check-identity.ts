@@ -1,4 +1,3 @@
-/** Finds repeated or unused identity sources, repeated keys, and unknown keys that are exempt or blocked. */
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import { type KeyEntry, keyTwice, repeatedKeys } from './key-list.ts';

@@ -1,5 +1,3 @@
-/** Finds limits that repeat each other, never admit a request, or count by an unknown identity. */
-
 import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';

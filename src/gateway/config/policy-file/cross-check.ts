@@ -1,5 +1,3 @@
-/** Finds mistakes that only two places of a policy file together show, such as a name used twice. */
-
 import { routeKeys } from '../../core/matching/matcher.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
@@ -22,7 +20,6 @@ export interface Sections {
   readonly caseSensitive: boolean;
 }
 
-/** Returns at most `max` mistakes. `lineAt` gives the line of a path, counted from 1. */
 export function crossCheck(
   sections: Sections,
   lineAt: (path: Path) => number,
@@ -50,7 +47,6 @@ function* mistakesIn(
   yield* verifiedHeaderMistakes(sections);
 }
 
-/** `names` are those of the entries, and unknown values where an entry has none. */
 function* nameMistakes(
   { names }: { readonly names: readonly unknown[] },
   lineAt: (path: Path) => number,

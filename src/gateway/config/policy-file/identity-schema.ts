@@ -1,4 +1,3 @@
-/** Schema of the `identity` section: how clients are identified, and which proxies are trusted. */
 import { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';

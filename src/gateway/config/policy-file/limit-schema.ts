@@ -1,4 +1,3 @@
-/** Schema of limits and plans. */
 import { z } from 'zod';
 import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
 import type { HeaderPartition, NamedPartition, Partition } from '../../core/policy.ts';

@@ -1,5 +1,3 @@
-/** `match` of a policy: its schema, and the route that it becomes. */
-
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
@@ -62,7 +60,6 @@ function problemOf(text: string): string {
   return /[A-Z]/.test(text) ? 'has upper-case letters' : 'is not a host name';
 }
 
-/** The hosts that the author probably meant. */
 function meantBy(text: string): string[] {
   const written = text
     .trim()
@@ -114,12 +111,10 @@ export const matchSchema = z
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
-/** A policy as far as it says which requests it applies to. */
 interface Matching {
   readonly match?: z.output<typeof matchSchema> | undefined;
 }
 
-/** The route of a policy for the matcher. */
 export function routeMatchOf({ match }: Matching, caseSensitive: boolean): RouteMatch {
   const path = match?.path === undefined ? undefined : literalPath(match.path);
   return {

@@ -1,7 +1,4 @@
-/**
- * Finds patterns of other languages in a path: regular expressions, globs, and the patterns of routers and proxies.
- * headgate would compare them literally, so each is a mistake. The message suggests what to write if that is clear.
- */
+/** Finds patterns of other languages in a path. headgate would compare them literally, so each is a mistake. */
 import { canonicalPath } from '../../core/path/path.ts';
 
 /** Says what is wrong with the path and what to write; undefined for a path without patterns. */
@@ -87,7 +84,6 @@ function severalPaths(text: string): string | undefined {
   return paths.length === 1 ? undefined : `"${text}" has several paths${writing(paths)}`;
 }
 
-/** A space, a query or a fragment. */
 function wrongEnd(text: string): string | undefined {
   if (/\s/.test(text)) {
     if (/\s[}\]]+$/.test(text)) {
@@ -128,7 +124,6 @@ function problemOf(segment: string, text: string): string {
     : `"${segment}" is a pattern, and paths have no patterns`;
 }
 
-/** How to write the characters literally, if that is possible. */
 function literally(segment: string): string {
   if (/^:|[*?\\]|\.\.\./.test(segment)) return '';
   const escaping = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -193,7 +188,6 @@ const CHOICE = /^([\w.~-]*)(?:\((?:\?:)?|\{)([\w.~-]+(?:[|,][\w.~-]+)+)[)}]([\w.
 const BARE_CHOICE = /^[\w.~-]+(?:\|[\w.~-]+)+$/;
 const OPTIONAL = /^(?::\w+|\{\w+\}|\(.*\)|\[\[?\w+\]\]?)\?$/;
 
-/** The segments, each with its slash, that the author probably meant by one. */
 function meantBy(segment: string, isLast: boolean): string[] {
   const isPlain = !PATTERN.test(segment) && !segment.includes(':');
   if (isPlain || PARAMETER.test(segment)) return [`/${segment}`];

@@ -1,7 +1,4 @@
-/**
- * Validates path templates of policies: `/users/:id/files/*`. Parameters and `*` are whole segments. Other pattern
- * languages are mistakes, since they would match nothing. Other characters stand for themselves; `%28` is a literal "(".
- */
+/** Parameters and `*` are whole segments of a path template. Other characters stand for themselves; `%28` is a literal "(". */
 import { canonicalPath } from '../../core/path/path.ts';
 import { patternMistake } from './path-patterns.ts';
 

@@ -1,4 +1,3 @@
-/** Schema of a whole policy file. Its types, its validation and its JSON Schema come from here. */
 import { z } from 'zod';
 import { accessSchema } from './access-schema.ts';
 import { identitySchema } from './identity-schema.ts';
@@ -32,7 +31,6 @@ export const answersSchema = z.strictObject({
 
 const version = z.literal(1).describe('The version of the file format.');
 
-/** Applies to policies without `on_store_failure`. */
 export const globalFailureMode = onStoreFailure
   .default('allow')
   .describe(
@@ -64,7 +62,6 @@ const policyFileSchema = z
 const DEFAULT_EXAMPLE =
   'requests that match no policy need limits, as in "default: { limits: [1000/1h] }"';
 
-/** Validates only which sections there are. */
 export const outlineSchema = z.strictObject({
   version,
   identity: z.unknown().optional(),

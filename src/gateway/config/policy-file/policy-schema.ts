@@ -1,4 +1,3 @@
-/** Schema of a policy and of the default. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { refusedBy } from '../refinement.ts';

@@ -1,8 +1,6 @@
 /**
- * Holds the policy set in force, and reloads it when its files change.
- *
- * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
- * it has not changed for a while, and after a longer time if it removes policies.
+ * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after it
+ * has not changed for a while, and after a longer time if it removes policies.
  */
 import type { PolicySet } from '../../core/matching/policy-set.ts';
 import { printable } from '../../core/printable.ts';
@@ -29,7 +27,6 @@ const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
 interface PendingChange {
-  /** Changes with the files. */
   readonly state: string;
   /** Milliseconds in this state before the files are read. */
   readonly settledAfterMs: number;
@@ -38,7 +35,6 @@ interface PendingChange {
 export interface PolicySource {
   /** A reload replaces the whole set. A request uses the set that was current when it began. */
   readonly current: PolicySet;
-  /** Notes for the author of the file, as lines. */
   readonly notes: readonly string[];
   /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
@@ -48,15 +44,13 @@ export interface PolicySource {
   /** Undefined while the files are the same as when they were last read. */
   pending(): PendingChange | undefined;
   /**
-   * Reads the files again. If they have mistakes, rejects with a ConfigError and keeps the current set. Resolves to
-   * undefined if the files need to settle for longer than `settledMs`, or change while they are read. Without
-   * `settledMs`, loads the files as they are.
+   * Rejects with a ConfigError if the files have mistakes, and keeps the current set. Resolves to undefined if they need to
+   * settle for longer than `settledMs`, or change while they are read. Without `settledMs`, it loads them as they are.
    */
   reload(settledMs?: number): Promise<Reloaded | undefined>;
 }
 
 interface Reloaded {
-  /** The names of policies that the new files no longer have. */
   readonly removed: readonly string[];
 }
 
@@ -137,7 +131,6 @@ function waitsFor(before: FileVersions, now: FileVersions) {
   return isWrittenInPlace(before, now) ? WRITTEN_IN_PLACE_MS : REPLACED_MS;
 }
 
-/** The names of policies that a file no longer has. */
 function namesMissing(
   { policies, fallback }: PolicySet,
   entries: readonly { readonly name: string }[],
@@ -152,7 +145,6 @@ interface Loaded {
   readonly digest: string;
 }
 
-/** Throws a ConfigError. */
 function compiled({ found }: Reading): Loaded {
   if ('mistakes' in found) throw new ConfigError(found.mistakes);
   const { file, ranges, notes, digest } = found;
@@ -181,12 +173,10 @@ class ReloadHistory {
     return this.#sinceMs;
   }
 
-  /** Undefined if the last reload succeeded. */
   get refused(): RefusedFiles | undefined {
     return this.#refused;
   }
 
-  /** Settles as `reload` does. `digest` is that of the files in force. */
   async record<T>(
     reload: () => Promise<T | undefined>,
     digest: () => string,

@@ -35,7 +35,7 @@ interface LimitedEntry {
   readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
 }
 
-/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
+/** `at` is the path of the policy. */
 export function limitLists(
   { limits, plans }: LimitedEntry,
   at: Path,
@@ -49,7 +49,6 @@ export function limitLists(
   ];
 }
 
-/** The limits of a policy and of all its plans. */
 export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
   return [limits, ...Object.values(plans)].flat();
 }
@@ -62,7 +61,6 @@ export interface PlacedEntry {
   readonly at: Path;
 }
 
-/** The default and every policy, with their paths. */
 export function everyEntry({ fallback, entries }: EntrySections): PlacedEntry[] {
   return [
     { entry: fallback, at: ['default'] },

@@ -1,4 +1,3 @@
-/** Validates the text of a policy file, and reports every mistake at once. */
 import type { z } from 'zod';
 import { FileError } from '../config-error.ts';
 import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
@@ -18,7 +17,6 @@ import { defaultSchema, policySchema } from './policy-schema.ts';
 import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
 import type { IdentitySection, ValidFile } from './valid-file.ts';
 
-/** Reads the files that a policy file names. */
 export interface PolicyFileContext {
   /** Throws a FileError if there is no such key file, or it has mistakes. */
   readKeyFile(name: string): readonly KeyEntry[];
@@ -26,11 +24,9 @@ export interface PolicyFileContext {
 
 export interface ValidPolicies {
   readonly file: ValidFile;
-  /** Notes on approximate limits, for the author of the file. */
   readonly notes: readonly DiagnosticDraft[];
   /** Whether the file has a value at this path; false if a default applies. */
   isWritten(path: Path): boolean;
-  /** Looks up the places of diagnostics in the file. */
   place(drafts: readonly DiagnosticDraft[]): Diagnostic[];
 }
 
@@ -90,7 +86,6 @@ function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
 
 interface ReadKeys {
   readonly keys: readonly KeyEntry[] | undefined;
-  /** Mistakes in the key file. */
   readonly mistakes: readonly Diagnostic[];
 }
 

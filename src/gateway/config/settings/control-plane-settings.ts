@@ -1,4 +1,3 @@
-/** Settings of the control plane that sends the limits of Envoy's rate limit service. */
 import { z } from 'zod';
 import { holds } from '../refinement.ts';
 import {
@@ -11,10 +10,6 @@ import {
 } from './control-plane-forms.ts';
 import { pathSetting, setting, switchSetting } from './setting.ts';
 
-/**
- * What happens before the first limits have come. `unhealthy`: `/healthcheck` fails, and calls fail. `fail`: calls fail.
- * `allow`: calls pass.
- */
 const BEFORE_LIMITS = ['unhealthy', 'fail', 'allow'] as const;
 const target = z.string().transform((text, context): Target => {
   try {

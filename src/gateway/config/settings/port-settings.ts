@@ -1,4 +1,3 @@
-/** Settings of the ports and sockets. */
 import { z } from 'zod';
 import { HTTP_DIALECTS } from '../../dialects/index.ts';
 import { pathSetting, port, portOrOff, setting, switchSetting, unixSocket } from './setting.ts';

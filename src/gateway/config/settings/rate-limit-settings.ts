@@ -1,4 +1,3 @@
-/** Settings of Envoy's rate limit service. */
 import { z } from 'zod';
 import { pathSetting, portOrOff, setting, switchSetting } from './setting.ts';
 

@@ -1,4 +1,3 @@
-/** Settings of the connection to Redis. */
 import { z } from 'zod';
 import { holds } from '../refinement.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';

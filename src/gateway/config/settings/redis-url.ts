@@ -40,7 +40,6 @@ export interface RedisTarget {
 /** Paths of files in PEM. */
 interface RedisTlsFiles {
   readonly ca: string | undefined;
-  /** The one that headgate shows, with its key. */
   readonly certificate: string | undefined;
   readonly key: string | undefined;
 }
@@ -152,7 +151,6 @@ function parseDatabase(path: readonly string[], kind: RedisTarget['kind']): numb
   return Number(database);
 }
 
-/** The options, which must be `known`. */
 function parseQuery(text: string, known: readonly string[]): Partial<Record<string, string>> {
   const query = new URLSearchParams(text);
   for (const name of query.keys()) {

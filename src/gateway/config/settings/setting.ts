@@ -1,4 +1,3 @@
-/** What a setting is, and the forms that values of settings have. */
 import { z } from 'zod';
 
 /** Sections of the reference, in its order. */
@@ -48,7 +47,6 @@ export function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
   return described;
 }
 
-/** The path of a file or folder. */
 export function pathSetting(
   described: Pick<Setting, 'name' | 'topic' | 'meaning' | 'fallbackWords'>,
 ) {

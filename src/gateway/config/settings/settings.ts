@@ -1,4 +1,3 @@
-/** Every setting of the process: its environment variable, meaning, form and default. */
 import { z } from 'zod';
 import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';

@@ -8,7 +8,6 @@ export interface YamlBounds {
 
 const MAX_DEPTH = 64;
 
-/** What is too large or too deep; undefined if nothing is. */
 export function boundsMistake(
   text: string,
   { maxBytes, maxParts }: YamlBounds,
@@ -71,7 +70,6 @@ function startsIn(line: string): number[] {
   return starts;
 }
 
-/** A space, a tab, or the end of the line. */
 function isBlank(char: string): boolean {
   return char === ' ' || char === '\t' || char === '';
 }

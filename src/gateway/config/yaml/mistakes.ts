@@ -1,4 +1,3 @@
-/** What makes a parsed YAML document unusable as configuration. */
 import {
   type Document,
   isAlias,
@@ -28,7 +27,6 @@ export const PARSE_OPTIONS = {
 /** The parser looks up each alias from the start of the file. */
 const MAX_ALIASES = 100;
 
-/** `text` is the text of the document. */
 export function mistakesOf(document: Document, text: string, kind: YamlFileKind): YamlMistake[] {
   const mistakes = [
     ...mistakesOfParser(document, text, kind),
@@ -49,7 +47,6 @@ function versionMistakes(text: string): YamlMistake[] {
   return [{ offset: directive.index, message }];
 }
 
-/** Reports aliases without an anchor, and keys of maps that cannot be used. */
 function mistakesOfNodes(document: Document, { isLenient = false }: YamlFileKind): YamlMistake[] {
   const mistakes: YamlMistake[] = [];
   const anchors = new Set<string>();

@@ -11,7 +11,6 @@ export interface YamlMistake {
 export const MAX_MISTAKES = 100;
 const SECOND_DOCUMENT = 'MULTIPLE_DOCS';
 
-/** What messages say about a kind of file. */
 export interface YamlFileKind {
   /** `a policy file` */
   readonly name: string;
@@ -133,7 +132,6 @@ function plain(message: string): string {
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
-/** Where a second document begins, if there is one. */
 export function secondDocument({ errors }: Document): number | undefined {
   return errors.find(({ code }) => code === SECOND_DOCUMENT)?.pos[0];
 }

@@ -1,4 +1,3 @@
-/** Places and lines of a text, to show to people. */
 import type { LineCounter } from 'yaml';
 import type { Excerpt, Place } from '../diagnostic.ts';
 

@@ -1,4 +1,3 @@
-/** Reads YAML strictly and within bounds, and says where each value is. */
 import {
   type Document,
   isMap,
@@ -28,11 +27,9 @@ import { otherText } from './other-text.ts';
 import type { YamlFileKind, YamlMistake } from './parser-mistakes.ts';
 import { excerptOf, placeIn, withoutMark } from './places.ts';
 
-/** A kind of file, for the messages about it, how large it may be, and how its values are read. */
 export interface YamlKind extends YamlFileKind, YamlBounds {
   /** Whether no line of the file may be shown if it is no YAML. */
   readonly isSecret?: boolean;
-  /** Options of the parser that differ from those of other files. */
   readonly options?: ParseOptions & SchemaOptions;
   /** Makes the value in place of the parser. Adds what makes the file unusable to `mistakes`. */
   readonly toValue?: (document: Document, mistakes: YamlMistake[]) => unknown;
@@ -48,7 +45,6 @@ export const POLICY_FILE: YamlKind = {
 export class YamlFile {
   /** Undefined if there are mistakes. */
   readonly value: unknown;
-  /** What makes the text unusable. */
   readonly mistakes: readonly YamlMistake[];
   readonly #name: string;
   readonly #text: string;
@@ -56,7 +52,6 @@ export class YamlFile {
   readonly #document: Document;
   readonly #lines = new LineCounter();
 
-  /** `name` is the name of the file that is shown to people. */
   constructor(written: string, name: string, kind = POLICY_FILE) {
     const text = withoutMark(written);
     const tooLarge = boundsMistake(text, kind);
@@ -119,7 +114,6 @@ export class YamlFile {
       });
   }
 
-  /** Whether the text has a value at this path. */
   has(path: Path): boolean {
     return this.#document.hasIn(path);
   }
@@ -136,10 +130,7 @@ export class YamlFile {
     return offsetOf(isNode(pair?.key) ? pair.key : node);
   }
 
-  /**
-   * What the author wrote at an entry of the list at this path: the comment on its line, otherwise the one above it, in
-   * one line.
-   */
+  /** Returns the comment on the line of an entry of the list at this path, otherwise the one above it, in one line. */
   commentAt(path: Path, index: number): string | undefined {
     const list = nodeAt(this.#document, path);
     if (!isSeq(list)) return undefined;

@@ -1,5 +1,3 @@
-/** Waits that double from failure to failure. */
-
 export interface Backoff {
   readonly initialMs: number;
   readonly maxMs: number;

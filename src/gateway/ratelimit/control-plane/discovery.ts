@@ -28,7 +28,6 @@ export interface Configuration {
 export interface DiscoveryOptions {
   readonly server: AdsServer;
   readonly node: Node;
-  /** How long to wait with the reply to a response that brings nothing new. */
   readonly repetition: Backoff;
   /** Returns the mistakes. None: the configuration is in force. */
   apply(configuration: Configuration): readonly string[];
@@ -45,8 +44,8 @@ export class Discovery {
   readonly #options: DiscoveryOptions;
   readonly #stream: AdsStream;
   /**
-   * A new stream starts without a version, although one may be in force: a control plane that was restarted may use the
-   * same version for another configuration, and would not send it.
+   * A new stream starts without a version, although one may be in force: a restarted control plane may use the same version
+   * for another configuration, and would not send it.
    */
   #received: Received = NOTHING_RECEIVED;
   #refusedVersion = '';

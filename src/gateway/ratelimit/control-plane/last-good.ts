@@ -38,7 +38,6 @@ function isRuleFile(value: unknown): value is RuleFile {
   return isObject(value) && typeof value.name === 'string' && isObject(value.value);
 }
 
-/** Writes the newest configuration, one write at a time. */
 export class LastGoodWriter {
   readonly #path: string;
   readonly #onFailure: (error: Error) => void;

@@ -17,7 +17,6 @@ export interface Node {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What a client last received. */
 export interface Received {
   /** The version in force; empty for none. */
   readonly version: string;
@@ -36,17 +35,13 @@ export interface DiscoveryResponse {
   readonly resources: Resource[];
 }
 
-/** A message of any type. */
 export interface Resource {
   typeUrl: string;
   /** A view of the response. */
   value: Buffer;
 }
 
-/**
- * A `DiscoveryRequest`: the subscription or, after a response, its ACK or NACK. It names no resources, so the control
- * plane sends all. Returns the bytes, one per character.
- */
+/** The request names no resources, so the control plane sends all. Returns the bytes, one per character. */
 export function writeDiscoveryRequest(node: Node, received: Received): string {
   const { version, nonce, refusal } = received;
   return (

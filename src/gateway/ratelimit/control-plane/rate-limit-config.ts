@@ -22,7 +22,6 @@ interface Target {
   readonly value: Draft;
 }
 
-/** Where a descriptor is in the message. */
 interface Level {
   readonly depth: number;
   readonly budget: { left: number };

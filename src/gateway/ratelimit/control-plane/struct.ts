@@ -63,7 +63,6 @@ const ENTRY: Fields<Slot> = {
 const LIST = valuesOf(VALUE);
 const STRUCT = valuesOf(ENTRY);
 
-/** Each value takes one from the budget. */
 function valuesOf(fields: Fields<Slot>): Fields<Values> {
   const readSlot = message(fields);
   return {

@@ -1,7 +1,4 @@
-/**
- * Gets the rate limit configuration from a control plane, as envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW, for
- * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
- */
+/** Does what envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW. The last good configuration outlasts the control plane. */
 import { existsSync } from 'node:fs';
 import type { Target } from '../../config/settings/control-plane-forms.ts';
 import type { ControlPlaneTls } from '../../config/settings/environment.ts';
@@ -13,12 +10,10 @@ import { LastGoodWriter, readLastGood } from './last-good.ts';
 import type { Node } from './messages.ts';
 
 export interface SubscriptionOptions {
-  /** See `parseTarget`. */
   readonly target: Target;
   readonly node: Node;
   /** Without these, the connection has no TLS. The files are read for each connection. */
   readonly tls?: ControlPlaneTls | undefined;
-  /** Sent with each connection's request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Puts a configuration into force, in place of the one before, and returns no mistakes. Or leaves the one before in
@@ -26,7 +21,6 @@ export interface SubscriptionOptions {
    */
   apply(files: readonly RuleFile[]): readonly string[];
   readonly events: SubscriptionEvents;
-  /** The path of a file that keeps the last good configuration over restarts. */
   readonly lastGood?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
 }
@@ -42,12 +36,10 @@ interface SubscriptionEvents {
   restored(version: string): void;
   /** The file could not be used. A file that does not exist is no event. */
   notRestored(mistakes: readonly string[]): void;
-  /** The file could not be written. */
   notKept(reason: string): void;
 }
 
 export interface Timing extends StreamBounds {
-  /** How long to wait before the next attempt to connect. */
   readonly reconnection: Backoff;
   /** How long to wait with the reply to a response that brings nothing new. */
   readonly repetition: Backoff;

@@ -1,5 +1,3 @@
-/** Counts the shares of a call, and says what each has left. */
-
 import type { CheckSpan } from '../../core/check-span.ts';
 import type { Count } from '../../core/counting/counting.ts';
 import type { Counted } from '../../core/counting/decision.ts';
@@ -15,7 +13,6 @@ export interface CountedShare {
 }
 
 export interface CountedGroup extends Counted {
-  /** In the order of the group's shares. */
   readonly shares: readonly CountedShare[];
 }
 
@@ -52,7 +49,6 @@ function countedShare(share: Share, { descriptors, result, mode }: Counted): Cou
   return { share, isOverLimit, state };
 }
 
-/** Whether this descriptor had enough left for a denied call. */
 function hasFit(descriptor: LimitDescriptor | undefined, state: QuotaState): boolean {
   return state.retryAfterMs === 0 || state.taken === descriptor?.cost;
 }

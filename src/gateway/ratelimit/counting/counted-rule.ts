@@ -34,7 +34,6 @@ export interface CountedRules {
   readonly rules: CompiledRules;
   /** Of limits, in the order of the configuration; an unlimited rule has none. */
   readonly policies: readonly Policy[];
-  /** Whether every rule is in quota mode. */
   readonly isQuota: boolean;
   of(rule: Rule): CountedRule;
 }
@@ -66,7 +65,7 @@ export function countRules(rules: CompiledRules, terms: CountingTerms): CountedR
 
 /**
  * The partition tells the domain and the descriptor, so rules share a counter if they count the same descriptor in the same
- * windows: a limit that a call sets itself goes on with what the rule counted, and a rule can be renamed.
+ * windows: a limit that a call sets goes on with what the rule counted, and a rule can be renamed.
  */
 export function countRule(rule: Rule, terms: CountingTerms): CountedRule {
   const { rate = UNUSED, own } = rule;

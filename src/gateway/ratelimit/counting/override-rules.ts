@@ -1,4 +1,3 @@
-/** Rules for limits that calls set themselves. */
 import { LRUCache } from 'lru-cache';
 import type { Rate } from '../rules/rule.ts';
 import { type CountedRule, type CountingTerms, countRule } from './counted-rule.ts';

@@ -1,5 +1,3 @@
-/** What the descriptors of a call count: which rule, how many hits, and under which keys. */
-
 import type { Group } from '../../core/counting/counting.ts';
 import { type LimitDescriptor, named } from '../../core/counting/descriptor.ts';
 import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
@@ -14,12 +12,10 @@ import type { CountedRule, CountedRules } from './counted-rule.ts';
 import { partitionsFor, type SaltsNow } from './partitions.ts';
 import { mergedByKey } from './same-key.ts';
 
-/** A descriptor of a call that is counted. */
 export interface Share {
   /** Its position in the call. */
   readonly index: number;
   readonly counted: CountedRule;
-  /** The name in metrics. */
   readonly metric: string;
   readonly hits: number;
   /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
@@ -52,7 +48,6 @@ export interface Planned {
 export interface PlanContext extends SaltsNow {
   readonly rules: CountedRules;
   readonly overrides: Overrides;
-  /** The rule of a limit that a call sets itself. */
   readonly overrideRule: (domain: string, limit: Rule['rate'] & object) => CountedRule;
 }
 

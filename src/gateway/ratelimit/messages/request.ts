@@ -1,7 +1,4 @@
-/**
- * Reads `RateLimitRequest`. The field numbers are those of envoy/service/ratelimit/v3/rls.proto and
- * envoy/extensions/common/ratelimit/v3/ratelimit.proto.
- */
+/** The field numbers are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
 import { type Fields, message, number, ProtobufReader } from '../../protobuf/reader.ts';
 import type { CallDescriptor, LimitOverride, RateLimitCall } from '../call.ts';
 import { addDescriptor, addEntry, newCall } from './new-call.ts';

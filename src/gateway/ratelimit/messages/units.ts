@@ -1,4 +1,3 @@
-/** The numbers of units of time in Envoy's messages. */
 import type { Unit } from '../rules/rule.ts';
 
 /** Of `RateLimitResponse.RateLimit.Unit`. */

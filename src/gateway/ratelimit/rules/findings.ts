@@ -1,4 +1,3 @@
-/** Collects what is wrong or doubtful in one file, and bounds how much of it is reported. */
 import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
 import { type Rule as DiagnosticRule, severityOf } from '../../config/rules.ts';
 
@@ -32,7 +31,6 @@ export class Findings {
   }
 }
 
-/** Bounds the work on all files together. */
 export class Budget {
   static readonly MAX_DESCRIPTORS = 1_000_000;
   #left = Budget.MAX_DESCRIPTORS;
@@ -42,7 +40,6 @@ export class Budget {
     return this.#left-- > 0;
   }
 
-  /** Whether the last take failed. */
   get isSpent(): boolean {
     return this.#left < 0;
   }

@@ -1,4 +1,3 @@
-/** Checks `rate_limit` of a descriptor, and the key `headgate` beside it, which says how the limit is counted. */
 import { hint } from '../../config/closest-word.ts';
 import { ALGORITHMS, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { POLICY_MODES } from '../../core/policy.ts';
@@ -110,7 +109,6 @@ const TERM_KEYS = ['algorithm', 'burst', 'mode', 'on_store_failure'] as const;
 const FIXED_WINDOW: string = 'fixed-window';
 const FAILURE_MODES = ['allow', 'deny', 'local'] as const;
 
-/** `rate` is that of the limit, if there is one. */
 function ownTerms(descriptor: MapReader, rate: Rate | undefined): OwnTerms {
   const terms = descriptor.map(OWN_KEY);
   if (terms === undefined) return {};
@@ -144,7 +142,6 @@ function checkAlgorithm(terms: MapReader, own: OwnTerms, rate: Rate | undefined)
   }
 }
 
-/** Whether there is an algorithm, and it is not known. */
 function isMistaken(terms: MapReader, algorithm: string | undefined): boolean {
   return algorithm === undefined && terms.has('algorithm');
 }

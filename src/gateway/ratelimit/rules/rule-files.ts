@@ -10,11 +10,9 @@ import { displayName, readText, unreadable } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';
 
-/** Paths. */
 export interface RuleFileList {
   /** In the order of the paths given; those of a directory by name. */
   readonly files: readonly string[];
-  /** Directories that were not entered. */
   readonly leftOut: readonly string[];
   /** The directories that were listed, and those of files that were named. A change there may add files. */
   readonly folders: readonly string[];
@@ -79,7 +77,6 @@ function listOf(path: string): RuleFileList {
   return { files: lister.files(), leftOut: lister.leftOut.sort(), folders: lister.folders };
 }
 
-/** Throws a FileError if there is nothing. */
 function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -1,4 +1,3 @@
-/** Reads the rules of files, and reads them again when the files change. */
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../../config/config-error.ts';
 import {
@@ -82,7 +81,6 @@ type ReadValues =
   | { readonly mistakes: readonly string[] }
   | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
 
-/** Throws a ConfigError with every mistake of all files. */
 function readRules(place: RulePlace): CompiledRules {
   return compileRules(filesAt(place), place);
 }
@@ -99,7 +97,6 @@ function readValues(place: RulePlace): ReadValues {
   }
 }
 
-/** Throws a ConfigError if there are mistakes. */
 function rulesOf(read: ReadValues, place: RulePlace): CompiledRules {
   if ('mistakes' in read) throw new ConfigError(read.mistakes);
   return compileRules(read.values, place);
@@ -113,10 +110,7 @@ function filesAt({ path }: RulePlace): readonly RuleFile[] {
 
 const WORK = 'readRuleValues';
 
-/**
- * Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling the values is a tenth of
- * the work. Rejects when the files take too long or too much memory to read.
- */
+/** Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling is a tenth of the work. */
 function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
   return runElsewhere(new URL(import.meta.url), WORK, place);
 }

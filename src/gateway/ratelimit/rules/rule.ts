@@ -1,7 +1,4 @@
-/**
- * The limits of a rate limit configuration: what the files of envoyproxy/ratelimit say, after they were read. The words
- * are theirs (README.md of github.com/envoyproxy/ratelimit): a domain has descriptors, and a descriptor may have a limit.
- */
+/** The words are those of the files (README.md of github.com/envoyproxy/ratelimit). */
 import type { Diagnostic, DiagnosticDraft } from '../../config/diagnostic.ts';
 import { type Algorithm, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
@@ -16,7 +13,6 @@ export interface Rate {
   readonly unit: Unit;
 }
 
-/** A limit, at the end of a path of descriptors. */
 export interface Rule {
   readonly domain: string;
   /**
@@ -62,7 +58,6 @@ export interface MatchedRule {
 
 /** A configuration before it is compiled: the value of a YAML file, or the same shape from a control plane. */
 export interface RuleFile {
-  /** The name that is shown to people. */
   readonly name: string;
   readonly value: unknown;
   /** What made the text unusable, if anything did: then there is no value. */
@@ -84,7 +79,6 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
   year: 365 * DAY_MS,
 };
 
-/** Finds a unit that is written in any case. */
 export function unitOf(text: string): Unit | undefined {
   const wanted = text.toUpperCase();
   return UNITS.find((unit) => unit.toUpperCase() === wanted);

@@ -1,4 +1,3 @@
-/** The descriptors of a configuration as they are looked up. Everything that does not depend on a request is made here. */
 import type { Rule } from './rule.ts';
 import type { DescriptorShape } from './shape.ts';
 
@@ -40,7 +39,6 @@ export class Level {
     }
   }
 
-  /** The child that the file gives as exactly this key and value. */
   literal(key: string, value: string): Level | undefined {
     if (this.#lengths?.has(key.length + 1 + value.length) !== true) return undefined;
     return this.#children?.get(`${key}_${value}`);
@@ -54,7 +52,6 @@ export class Level {
     return undefined;
   }
 
-  /** The child for any value of a key. */
   anyValue(key: string): Level | undefined {
     return this.#children?.get(key);
   }

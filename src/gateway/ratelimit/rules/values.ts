@@ -1,4 +1,3 @@
-/** Reads values of a rate limit file by their keys, and reports those of a wrong type. An empty value is none. */
 import { hint } from '../../config/closest-word.ts';
 import type { Path } from '../../config/diagnostic.ts';
 import type { Findings } from './findings.ts';
@@ -13,7 +12,6 @@ export function isMap(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A map of a file. */
 export class MapReader {
   readonly path: Path;
   readonly values: Values;

@@ -1,4 +1,3 @@
-/** Warns of descriptors that have no effect together. envoyproxy/ratelimit accepts them. */
 import type { Findings } from './findings.ts';
 import type { DescriptorShape, DomainShape } from './shape.ts';
 import { Wildcard } from './tree.ts';
@@ -9,7 +8,6 @@ export interface ReadFile {
   readonly shape: DomainShape | undefined;
 }
 
-/** A descriptor and where to report it. */
 interface Sibling {
   readonly findings: Findings;
   readonly shape: DescriptorShape;
