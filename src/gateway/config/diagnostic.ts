@@ -1,4 +1,5 @@
-import { RULES, type Rule, type Severity as RuleSeverity } from './rules.ts';
+import type { Severity as RuleSeverity } from './rule-text.ts';
+import { RULES, type Rule } from './rules.ts';
 
 /** Both count from 1. */
 export interface Place {

@@ -1,5 +1,5 @@
 import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
-import { type Rule as DiagnosticRule, severityOf } from '../../config/rules.ts';
+import { type Rule as DiagnosticRule, RULES } from '../../config/rules.ts';
 
 /** Applies to each severity. More would take long to place, and nobody corrects more at a time. */
 const MAX_FINDINGS = 1_000;
@@ -26,7 +26,7 @@ export class Findings {
   }
 
   #keep(draft: DiagnosticDraft): void {
-    const kept = severityOf(draft.rule) === 'error' ? this.#errors : this.#others;
+    const kept = RULES[draft.rule].severity === 'error' ? this.#errors : this.#others;
     if (kept.length < MAX_FINDINGS) kept.push(draft);
   }
 }
