@@ -4,15 +4,16 @@ import { hint } from '../closest-word.ts';
 import { ConfigError } from '../config-error.ts';
 import { combinedMistakes } from './combined-mistakes.ts';
 import type { Target } from './control-plane-forms.ts';
-import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';
 import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
-import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
-import { REDIS_SETTINGS } from './redis-settings.ts';
+import { CONTROL_PLANE_SETTINGS, RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { type ReadSetting, readGroup, type Setting, type ValuesOf } from './setting.ts';
 import {
+  COUNTING_SETTINGS,
+  FILE_SETTINGS,
   PROCESS_SETTINGS,
-  SECRET_AND_FILE_SETTINGS,
+  REDIS_SETTINGS,
+  SECRET_SETTINGS,
   SETTINGS,
   TRACING_SETTINGS,
 } from './settings.ts';
@@ -20,7 +21,9 @@ import {
 export interface Environment
   extends ValuesOf<typeof PROXY_PORT_SETTINGS>,
     ValuesOf<typeof OPS_PORT_SETTINGS>,
-    ValuesOf<typeof SECRET_AND_FILE_SETTINGS>,
+    ValuesOf<typeof SECRET_SETTINGS>,
+    ValuesOf<typeof FILE_SETTINGS>,
+    ValuesOf<typeof COUNTING_SETTINGS>,
     ValuesOf<typeof PROCESS_SETTINGS> {
   readonly grpcTls: GrpcTls | undefined;
   /** Without it, a gateway counts in memory. */
@@ -70,8 +73,10 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ...readGroup(proxyPorts(variables), read),
     grpcTls: readGrpcTls(read),
     ...readGroup(OPS_PORT_SETTINGS, read),
-    ...readGroup(SECRET_AND_FILE_SETTINGS, read),
+    ...readGroup(SECRET_SETTINGS, read),
+    ...readGroup(FILE_SETTINGS, read),
     redis: readRedis(read),
+    ...readGroup(COUNTING_SETTINGS, read),
     ...readGroup(PROCESS_SETTINGS, read),
     rateLimit: readRateLimit(read),
   };
