@@ -25,6 +25,11 @@ export function holds<T, R>(check: (value: T) => R) {
   };
 }
 
+/** A text that passes the check. `meta` describes it in the JSON Schema. */
+export function checkedText<R>(check: (text: string) => R, meta: z.core.GlobalMeta) {
+  return z.string().meta(meta).transform(holds(check));
+}
+
 export function refusedBy(rule: Rule): { rule: Rule } {
   return { rule };
 }

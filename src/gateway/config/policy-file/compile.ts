@@ -5,13 +5,7 @@ import { compileAddressSet } from '../../core/identity/address.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import type { IdentitySource } from '../../core/identity/identity-source.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
-import {
-  compilePolicy,
-  type Factors,
-  type LimitDefinition,
-  type Policy,
-  type StoreFailureMode,
-} from '../../core/policy.ts';
+import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { routeMatchOf } from './match.ts';
 import {
   type AccessList,
@@ -35,8 +29,17 @@ export function compilePolicies(
     unverified: identity.api_key.unverified_factor,
     widerNetworks: prefixesOf(identity).slice(1),
   };
-  const policyOf = (entry: DefaultEntry & { readonly name: string }) =>
-    toPolicy({ ...entry, on_store_failure: entry.on_store_failure ?? failureMode }, factors);
+  const policyOf = (entry: DefaultEntry & { readonly name: string }) => {
+    const { name, mode, cost, limits, plans, on_store_failure = failureMode } = entry;
+    const definition = {
+      ...{ name, mode, cost, onStoreFailure: on_store_failure },
+      limits: limits.map(toLimitDefinition),
+      plans: new Map(
+        Object.entries(plans).map(([plan, each]) => [plan, each.map(toLimitDefinition)]),
+      ),
+    };
+    return compilePolicy(definition, factors);
+  };
   const routesOf = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
@@ -56,28 +59,6 @@ export function compilePolicies(
     },
     caseSensitive,
   });
-}
-
-interface NamedEntry extends DefaultEntry {
-  readonly name: string;
-  readonly on_store_failure: StoreFailureMode;
-}
-
-function toPolicy(entry: NamedEntry, factors: Factors): Policy {
-  const plans = Object.entries(entry.plans).map(
-    ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
-  );
-  return compilePolicy(
-    {
-      name: entry.name,
-      mode: entry.mode,
-      cost: entry.cost,
-      onStoreFailure: entry.on_store_failure,
-      limits: entry.limits.map(toLimitDefinition),
-      plans: new Map(plans),
-    },
-    factors,
-  );
 }
 
 function toLimitDefinition({

@@ -9,20 +9,14 @@ import {
   type IdentitySection,
   type LimitEntry,
   limitLists,
-  type PolicyEntry,
+  type Sections,
 } from './valid-file.ts';
-
-interface LimitSections {
-  readonly identity: IdentitySection | undefined;
-  readonly fallback: DefaultEntry | undefined;
-  readonly entries: readonly (PolicyEntry | undefined)[];
-}
 
 export function* limitMistakes({
   identity,
   fallback,
   entries,
-}: LimitSections): Generator<DiagnosticDraft> {
+}: Sections): Generator<DiagnosticDraft> {
   for (const [index, entry] of entries.entries()) {
     if (entry) yield* mistakesOfEntry(entry, ['policies', index], identity);
   }
@@ -110,7 +104,7 @@ export function* verifiedHeaderMistakes({
   identity,
   fallback,
   entries,
-}: LimitSections): Generator<DiagnosticDraft> {
+}: Sections): Generator<DiagnosticDraft> {
   // The limits of an entry with mistakes are unknown.
   if (entries.includes(undefined) || fallback === undefined) return;
   const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));

@@ -1,24 +1,10 @@
 import { routeKeys } from '../../core/matching/matcher.ts';
+import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
-import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
 import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
-import type { KeyEntry } from './key-list.ts';
+import { keyTwice, repeatedKeys } from './key-list.ts';
 import { routeMatchOf } from './match.ts';
-import type { AccessList, DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
-
-/** The sections of a file. Sections with mistakes are undefined. */
-export interface Sections {
-  readonly identity: IdentitySection | undefined;
-  /** From the policy file or the key file. */
-  readonly keys: readonly KeyEntry[] | undefined;
-  readonly exempt: AccessList | undefined;
-  readonly block: AccessList | undefined;
-  readonly fallback: DefaultEntry | undefined;
-  readonly entries: readonly (PolicyEntry | undefined)[];
-  /** The names of all entries, including entries with mistakes. */
-  readonly names: readonly unknown[];
-  readonly caseSensitive: boolean;
-}
+import { type Sections, sourceName } from './valid-file.ts';
 
 export function crossCheck(
   sections: Sections,
@@ -48,7 +34,7 @@ function* mistakesIn(
 }
 
 function* nameMistakes(
-  { names }: { readonly names: readonly unknown[] },
+  { names }: Sections,
   lineAt: (path: Path) => number,
 ): Generator<DiagnosticDraft> {
   const firsts = new Map<string, number>();
@@ -66,14 +52,9 @@ function* nameMistakes(
   }
 }
 
-interface Routes {
-  readonly entries: readonly (PolicyEntry | undefined)[];
-  readonly caseSensitive: boolean;
-}
-
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
 function* tieMistakes(
-  { entries, caseSensitive }: Routes,
+  { entries, caseSensitive }: Sections,
   lineAt: (path: Path) => number,
 ): Generator<DiagnosticDraft> {
   const taken = new Map<string, number>();
@@ -92,6 +73,49 @@ function* tieMistakes(
         'make one of them more specific, or set "always: true" to apply both';
       yield { rule: 'policies-tie', path: ['policies', index, 'match'], message };
       break;
+    }
+  }
+}
+
+function* sourceMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
+  const sources = (identity?.sources ?? []).map(sourceName);
+  for (const [index, source] of sources.entries()) {
+    const path = ['identity', 'sources', index];
+    if (sources.indexOf(source) !== index) {
+      const message = `${source} is listed twice, keep the first one`;
+      yield { rule: 'source-twice', path, message };
+    } else if (sources.slice(0, index).includes('ip')) {
+      const message = `${source} is never used, because every request has an ip: put ip last`;
+      yield { rule: 'source-never-reached', path, message };
+    }
+  }
+}
+
+function* keyMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
+  const keys = identity?.api_key.keys ?? [];
+  // A key file is checked when it is read.
+  if (typeof keys === 'string') return;
+  for (const index of repeatedKeys(keys)) {
+    yield keyTwice(['identity', 'api_key', 'keys', index, 'sha256']);
+  }
+}
+
+function* listedClientMistakes(
+  section: 'exempt' | 'block',
+  { identity, keys, ...lists }: Sections,
+): Generator<DiagnosticDraft> {
+  // Keys with mistakes are unknown.
+  if (identity === undefined || keys === undefined) return;
+  const ids = new Set(keys.map(({ id }) => id));
+  for (const [index, { key }] of (lists[section] ?? []).entries()) {
+    if (key === undefined) continue;
+    const path = [section, index, 'key'];
+    if (!ids.has(key)) {
+      const message = `no key with this id is listed${hint(key, [...ids])}`;
+      yield { rule: 'key-unknown', path, message };
+    } else if (!identity.sources.includes('api_key')) {
+      const message = 'no client has an api_key: add api_key to identity.sources';
+      yield { rule: 'key-without-source', path, message };
     }
   }
 }

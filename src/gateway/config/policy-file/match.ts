@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
-import { holds } from '../refinement.ts';
+import { checkedText } from '../refinement.ts';
 import { checkPathTemplate, literalPath } from './path-template.ts';
 
 export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
@@ -81,24 +81,22 @@ function meantBy(text: string): string[] {
   });
 }
 
-const method = z
-  .string()
-  .meta({ title: 'upper-case method', pattern: METHOD_PATTERN.source, examples: ['POST'] })
-  .transform(holds(checkMethodName));
+const method = checkedText(checkMethodName, {
+  title: 'upper-case method',
+  pattern: METHOD_PATTERN.source,
+  examples: ['POST'],
+});
 
-const host = z
-  .string()
-  .meta({
-    title: 'lower-case host',
-    pattern: HOST_PATTERN.source,
-    examples: ['api.example.com', '*.example.com'],
-  })
-  .transform(holds(checkHostTemplate));
+const host = checkedText(checkHostTemplate, {
+  title: 'lower-case host',
+  pattern: HOST_PATTERN.source,
+  examples: ['api.example.com', '*.example.com'],
+});
 
-const path = z
-  .string()
-  .meta({ title: 'path', examples: ['/api/auth/login', '/users/:id', '/static/*'] })
-  .transform(holds(checkPathTemplate));
+const path = checkedText(checkPathTemplate, {
+  title: 'path',
+  examples: ['/api/auth/login', '/users/:id', '/static/*'],
+});
 
 export const matchSchema = z
   .strictObject({

@@ -38,7 +38,7 @@ export interface PolicySource {
   readonly notes: readonly string[];
   /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
-  readonly history: Pick<ReloadHistory, 'sinceMs' | 'refused'>;
+  readonly history: Readonly<ReloadHistory>;
   /** The policy file, and the files that it refers to. */
   readonly files: readonly string[];
   /** Undefined while the files are the same as when they were last read. */
@@ -50,6 +50,13 @@ export interface PolicySource {
   reload(settledMs?: number): Promise<Reloaded | undefined>;
 }
 
+interface ReloadHistory {
+  /** Since when the files apply, milliseconds since the epoch. */
+  sinceMs: number;
+  /** Of the last reload; each mistake as `file:line:column: path: what is wrong`. */
+  refused: { readonly atMs: number; readonly mistakes: readonly string[] } | undefined;
+}
+
 interface Reloaded {
   readonly removed: readonly string[];
 }
@@ -58,19 +65,13 @@ interface Reloaded {
 export function openPolicySource(paths: PolicyFiles): PolicySource {
   const opened = readPolicies(paths);
   let loaded = compiled(opened);
-  const history = new ReloadHistory(Date.now);
+  const history: ReloadHistory = { sinceMs: Date.now(), refused: undefined };
   let inForce = opened.versions;
   /** The files when they were last read, valid or not. */
   let read = opened.versions;
   /** Files that need longer to settle, in this state. */
   let held: { readonly files: readonly string[]; readonly state: string } | undefined;
 
-  const lookAt = (files: Iterable<string>) => {
-    const versions = versionsOf(files);
-    return { versions, state: [...versions.values()].map(({ id }) => id).join('\n') };
-  };
-  const removedBy = ({ found }: Reading) =>
-    'mistakes' in found ? [] : namesMissing(loaded.policySet, found.file.entries);
   const readAnywhere = async () => {
     const { versions } = lookAt(read.keys());
     try {
@@ -83,7 +84,7 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
   };
   const load = async (settledMs = Number.POSITIVE_INFINITY) => {
     const reading = await readAnywhere();
-    const removed = removedBy(reading);
+    const removed = namesMissing(loaded.policySet, reading);
     if (settledMs !== Number.POSITIVE_INFINITY) {
       const files = [...reading.versions.keys()];
       if (!areSame(reading.versions, versionsOf(files))) return undefined;
@@ -119,78 +120,39 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
       const waits = waitsFor(read, versions);
       return { state, settledAfterMs: state === held?.state ? waits.removing : waits.any };
     },
-    reload: (settledMs) =>
-      history.record(
-        () => load(settledMs),
-        () => loaded.digest,
-      ),
+    async reload(settledMs) {
+      const { digest } = loaded;
+      try {
+        const reloaded = await load(settledMs);
+        if (reloaded !== undefined) history.refused = undefined;
+        if (loaded.digest !== digest) history.sinceMs = Date.now();
+        return reloaded;
+      } catch (error) {
+        const mistakes = error instanceof ConfigError ? error.mistakes : [printable(String(error))];
+        history.refused = { atMs: Date.now(), mistakes };
+        throw error;
+      }
+    },
   };
+}
+
+function lookAt(files: Iterable<string>) {
+  const versions = versionsOf(files);
+  return { versions, state: [...versions.values()].map(({ id }) => id).join('\n') };
 }
 
 function waitsFor(before: FileVersions, now: FileVersions) {
   return isWrittenInPlace(before, now) ? WRITTEN_IN_PLACE_MS : REPLACED_MS;
 }
 
-function namesMissing(
-  { policies, fallback }: PolicySet,
-  entries: readonly { readonly name: string }[],
-): string[] {
-  const names = new Set(entries.map(({ name }) => name));
+function namesMissing({ policies, fallback }: PolicySet, { found }: Reading): string[] {
+  if ('mistakes' in found) return [];
+  const names = new Set(found.file.entries.map(({ name }) => name));
   return policies.flatMap((each) => (each === fallback || names.has(each.name) ? [] : each.name));
 }
 
-interface Loaded {
-  readonly policySet: PolicySet;
-  readonly notes: readonly string[];
-  readonly digest: string;
-}
-
-function compiled({ found }: Reading): Loaded {
+function compiled({ found }: Reading) {
   if ('mistakes' in found) throw new ConfigError(found.mistakes);
   const { file, ranges, notes, digest } = found;
   return { policySet: compilePolicies(file, ranges), notes, digest };
-}
-
-interface RefusedFiles {
-  /** Milliseconds since the epoch. */
-  readonly atMs: number;
-  /** Each as `file:line:column: path: what is wrong`. */
-  readonly mistakes: readonly string[];
-}
-
-class ReloadHistory {
-  readonly #now: () => number;
-  #sinceMs: number;
-  #refused: RefusedFiles | undefined;
-
-  constructor(now: () => number) {
-    this.#now = now;
-    this.#sinceMs = now();
-  }
-
-  /** Since when the files apply, milliseconds since the epoch. */
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  get refused(): RefusedFiles | undefined {
-    return this.#refused;
-  }
-
-  async record<T>(
-    reload: () => Promise<T | undefined>,
-    digest: () => string,
-  ): Promise<T | undefined> {
-    const before = digest();
-    try {
-      const reloaded = await reload();
-      if (reloaded !== undefined) this.#refused = undefined;
-      if (digest() !== before) this.#sinceMs = this.#now();
-      return reloaded;
-    } catch (error) {
-      const mistakes = error instanceof ConfigError ? error.mistakes : [printable(String(error))];
-      this.#refused = { atMs: this.#now(), mistakes };
-      throw error;
-    }
-  }
 }

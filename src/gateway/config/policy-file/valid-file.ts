@@ -61,16 +61,14 @@ export interface PlacedEntry {
   readonly at: Path;
 }
 
-export function everyEntry({ fallback, entries }: EntrySections): PlacedEntry[] {
+export function everyEntry({
+  fallback,
+  entries,
+}: Pick<ValidFile, 'fallback' | 'entries'>): PlacedEntry[] {
   return [
     { entry: fallback, at: ['default'] },
     ...entries.map((entry, index) => ({ entry, at: ['policies', index] })),
   ];
-}
-
-export interface EntrySections {
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
 }
 
 /** Narrowest network first. The first has a factor of 1. */
@@ -81,4 +79,18 @@ export function prefixesOf({ ip }: IdentitySection): readonly PrefixFactor[] {
 /** The name of a source in the file, in logs and metrics. An address header has the name of the header. */
 export function sourceName(source: IdentitySection['sources'][number]): string {
   return typeof source === 'string' ? source : source.header.replaceAll('-', '_');
+}
+
+/** The sections of a file. Sections with mistakes are undefined. */
+export interface Sections {
+  readonly identity: IdentitySection | undefined;
+  /** From the policy file or the key file. */
+  readonly keys: readonly KeyEntry[] | undefined;
+  readonly exempt: AccessList | undefined;
+  readonly block: AccessList | undefined;
+  readonly fallback: DefaultEntry | undefined;
+  readonly entries: readonly (PolicyEntry | undefined)[];
+  /** The names of all entries, including entries with mistakes. */
+  readonly names: readonly unknown[];
+  readonly caseSensitive: boolean;
 }

@@ -3,7 +3,7 @@ import { FileError } from '../config-error.ts';
 import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
-import { crossCheck, type Sections } from './cross-check.ts';
+import { crossCheck } from './cross-check.ts';
 import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { notesOn } from './notes.ts';
@@ -15,7 +15,7 @@ import {
 } from './policy-file-schema.ts';
 import { defaultSchema, policySchema } from './policy-schema.ts';
 import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
-import type { IdentitySection, ValidFile } from './valid-file.ts';
+import type { IdentitySection, Sections, ValidFile } from './valid-file.ts';
 
 export interface PolicyFileContext {
   /** Throws a FileError if there is no such key file, or it has mistakes. */
