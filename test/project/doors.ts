@@ -109,7 +109,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   'gateway/ratelimit': [
     'call.ts',
     'control-plane/subscription.ts',
-    'events.ts',
     'messages/json.ts',
     'messages/request.ts',
     'messages/response.ts',

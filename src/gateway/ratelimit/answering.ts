@@ -6,7 +6,10 @@ import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { contentType, denialBody } from '../dialects/shared/body.ts';
 import { retryAfterSeconds } from '../dialects/shared/quota-headers.ts';
 import {
+  type AnswerEvents,
+  type AnsweredCall,
   type DescriptorStatus,
+  type HitOutcome,
   type RateLimitAnswer,
   type RateLimitCall,
   UNLIMITED,
@@ -14,9 +17,7 @@ import {
 import type { CountedGroup, CountedShare } from './counting/count.ts';
 import type { Planned, Share } from './counting/plan.ts';
 import { blockedBy, decisionOf, deniedBy } from './decision-of.ts';
-import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';
 import { metadataOf } from './metadata.ts';
-import { isNear, statusOf } from './status.ts';
 
 export interface AnswerTerms {
   readonly headers: HeaderNames | undefined;
@@ -114,6 +115,26 @@ function isEnforced({ shares }: CountedGroup): boolean {
   return shares.some(({ share }) => !share.isShadow);
 }
 
+/** `nowMs`: milliseconds since the epoch. */
+function statusOf(counted: CountedShare, nowMs: number): DescriptorStatus {
+  const { share, isOverLimit, state } = counted;
+  const { rule, rate } = share.counted;
+  return {
+    isOverLimit: isOverLimit && !share.isShadow,
+    limit: rate && { ...rate, name: rule.limitName },
+    remaining: isOverLimit ? 0 : (state?.remaining ?? 0),
+    resetAfter: Math.ceil(resetAfterMs(counted, nowMs) / 1000),
+  };
+}
+
+/** Until the window ends; of a sliding one, until the limit is full again or, if the hits are over it, until they fit. */
+function resetAfterMs({ share, isOverLimit, state }: CountedShare, nowMs: number): number {
+  const { windowMs } = share.counted.limit.quota;
+  if (share.counted.isAligned) return windowMs - (nowMs % windowMs);
+  if (state === undefined) return 0;
+  return isOverLimit ? state.retryAfterMs : state.resetAfterMs;
+}
+
 /** If one limit is exceeded or an operator blocked a descriptor; of limits in quota mode, if all of them are exceeded. */
 function isCallOverLimit(counted: readonly CountedShare[], hasOpenQuota: boolean): boolean {
   const over = counted.filter(({ share, isOverLimit }) => isOverLimit && !share.isShadow);
@@ -131,6 +152,14 @@ function allowed(decision: Decision): Decision {
 function outcomeOf(counted: CountedShare): HitOutcome {
   if (counted.isOverLimit) return counted.share.isShadow ? 'shadow_over' : 'over';
   return isNear(counted) ? 'near' : 'within';
+}
+
+/** Part of a limit from which on hits are near it, as in envoyproxy/ratelimit. */
+const NEAR = 0.8;
+
+function isNear({ share, state }: CountedShare): boolean {
+  const { limit } = share.counted.limit.quota;
+  return state !== undefined && limit - state.remaining > Math.floor(NEAR * limit);
 }
 
 /** Those of the limit with the least remaining or, if the call is over a limit, of the last such limit. */

@@ -2,6 +2,8 @@
  * A call of Envoy's rate limit filter, and its answer. The names are those of
  * envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto.
  */
+import type { Decision } from '../core/counting/decision.ts';
+import type { NewDenialId } from '../core/denial-naming.ts';
 import type { Entry, Rate } from './rules/rule.ts';
 
 export interface RateLimitCall {
@@ -64,4 +66,19 @@ export class RefusedCall extends Error {
     super(message);
     this.code = code;
   }
+}
+
+/** An answer, and the decision that metrics, the log and operators see. */
+export interface AnsweredCall {
+  readonly answer: RateLimitAnswer;
+  readonly decision: Decision;
+}
+
+export type HitOutcome = 'within' | 'near' | 'over' | 'shadow_over';
+
+export interface AnswerEvents {
+  readonly newId: NewDenialId;
+  /** A rule counted hits. `limit` is its name in metrics. */
+  counted(limit: string, outcome: HitOutcome, hits: number): void;
+  wouldDeny(decision: Decision): void;
 }

@@ -19,7 +19,7 @@ export function metadataOf(call: RateLimitCall, counted: readonly CountedShare[]
 }
 
 function described({ entries, limit, hitsAddend }: CallDescriptor): Struct {
-  const unit = limit && OVERRIDE_UNITS.get(limit.unit)?.toUpperCase();
+  const unit = limit && OVERRIDE_UNITS[limit.unit]?.toUpperCase();
   return {
     entries: entries.map(({ key, value }) => `${key}=${value}`),
     ...(limit && { limit: `requests_per_unit:${limit.requestsPerUnit} unit:${unit}` }),

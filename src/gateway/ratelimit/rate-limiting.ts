@@ -4,12 +4,15 @@ import { type CountingOptions, createCounting } from '../core/counting/counting.
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { Overrides } from '../core/overrides.ts';
 import { type AnswerTerms, createAnswering } from './answering.ts';
-import { type RateLimitCall, RefusedCall } from './call.ts';
+import { type AnswerEvents, type AnsweredCall, type RateLimitCall, RefusedCall } from './call.ts';
 import { type CountedGroup, createGroupCounting } from './counting/count.ts';
-import { type CountedRules, type CountingTerms, countRules } from './counting/counted-rule.ts';
-import { overrideRules } from './counting/override-rules.ts';
+import {
+  type CountedRules,
+  type CountingTerms,
+  countRules,
+  overrideRules,
+} from './counting/counted-rule.ts';
 import { planCall } from './counting/plan.ts';
-import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
 
 export interface RateLimitingOptions extends CountingOptions {

@@ -11,6 +11,7 @@ import {
   ProtobufReader,
   type ReadField,
 } from '../../protobuf/reader.ts';
+import { NUMBERED_UNITS } from '../messages/units.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { text } from './messages.ts';
 import { readStruct } from './struct.ts';
@@ -26,12 +27,6 @@ interface Level {
   readonly depth: number;
   readonly budget: { left: number };
 }
-
-/** The index is the number in the message. 0 is UNKNOWN. */
-const UNIT_NAMES: readonly (string | undefined)[] = [
-  undefined,
-  ...['second', 'minute', 'hour', 'day', 'month', 'year', 'week'],
-];
 
 /** Control planes nest as many as a route has conditions. The stack has space for many more. */
 const DEEPEST = 64;
@@ -55,7 +50,7 @@ const REPLACED: Fields<{ name: string }> = {
 
 const POLICY: Fields<Target> = {
   1: number(({ value }, unit) => {
-    value.unit = unit === 0 ? undefined : (UNIT_NAMES[unit] ?? String(unit));
+    value.unit = unit === 0 ? undefined : (NUMBERED_UNITS[unit] ?? String(unit));
   }),
   2: number(({ value }, requests) => {
     value.requests_per_unit = requests;

@@ -1,20 +1,14 @@
 /** Does what envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW. The last good configuration outlasts the control plane. */
 import { existsSync } from 'node:fs';
-import type { Target } from '../../config/settings/control-plane-forms.ts';
-import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
 import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
 import { type Configuration, Discovery } from './discovery.ts';
-import { LastGoodWriter, readLastGood } from './last-good.ts';
+import { lastGoodWriter, readLastGood } from './last-good.ts';
 import type { Node } from './messages.ts';
 
-export interface SubscriptionOptions {
-  readonly target: Target;
+export interface SubscriptionOptions extends Omit<AdsServer, 'bounds'> {
   readonly node: Node;
-  /** Without these, the connection has no TLS. The files are read for each connection. */
-  readonly tls?: ControlPlaneTls | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Puts a configuration into force, in place of the one before, and returns no mistakes. Or leaves the one before in
    * force, and returns what is wrong with this one. No files: a valid configuration without limits.
@@ -61,7 +55,7 @@ export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #timing: Timing;
   readonly #server: AdsServer;
-  readonly #writer: LastGoodWriter | undefined;
+  readonly #writer: ReturnType<typeof lastGoodWriter> | undefined;
   readonly #restoreTimer: NodeJS.Timeout;
   #retryTimer: NodeJS.Timeout | undefined;
   #discovery: Discovery;
@@ -78,7 +72,7 @@ export class Subscription {
     this.#writer =
       lastGood === undefined
         ? undefined
-        : new LastGoodWriter(lastGood, ({ message }) => events.notKept(message));
+        : lastGoodWriter(lastGood, ({ message }) => events.notKept(message));
     this.#restoreTimer = setTimeout(() => this.#restore(), this.#timing.restoreAfterMs);
     this.#discovery = this.#discover();
   }
@@ -110,7 +104,7 @@ export class Subscription {
     if (mistakes.length > 0) return mistakes;
     this.#failed = 0;
     this.#options.events.applied(configuration.version);
-    this.#writer?.write(configuration);
+    this.#writer?.(configuration);
     return mistakes;
   }
 

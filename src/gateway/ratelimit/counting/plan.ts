@@ -117,7 +117,7 @@ function applicable(
   { match, context }: { match: MatchedRule | undefined; context: PlanContext },
 ): Applicable | undefined {
   if (limit !== undefined) {
-    const unit = OVERRIDE_UNITS.get(limit.unit);
+    const unit = OVERRIDE_UNITS[limit.unit];
     if (unit === undefined) {
       throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
     }

@@ -18,10 +18,9 @@ type ReadField<Target> = (value: unknown, target: Target) => void;
 /** By both names of each field. */
 type Fields<Target> = ReadonlyMap<string, ReadField<Target>>;
 
-const UNIT_NUMBERS: ReadonlyMap<unknown, number> = new Map<unknown, number>([
-  ['UNKNOWN', 0],
-  ...[...OVERRIDE_UNITS].map(([unit, name]) => [name.toUpperCase(), unit] as const),
-]);
+const UNIT_NUMBERS: ReadonlyMap<unknown, number> = new Map(
+  OVERRIDE_UNITS.map((name, unit) => [name?.toUpperCase() ?? 'UNKNOWN', unit]),
+);
 
 const ENTRY = fields<ReturnType<typeof addEntry>>({
   key: (value, entry) => {
