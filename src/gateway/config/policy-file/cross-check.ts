@@ -1,16 +1,15 @@
 import { routeKeys } from '../../core/matching/matcher.ts';
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
-import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
+import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
 import { keyTwice, repeatedKeys } from './key-list.ts';
 import { routeMatchOf } from './match.ts';
 import { type Sections, sourceName } from './valid-file.ts';
 
-export function crossCheck(
-  sections: Sections,
-  lineAt: (path: Path) => number,
-  max: number,
-): DiagnosticDraft[] {
+/** Lines count from 1. */
+type LineAt = (path: Path) => number;
+
+export function crossCheck(sections: Sections, lineAt: LineAt, max: number): DiagnosticDraft[] {
   const found: DiagnosticDraft[] = [];
   for (const mistake of mistakesIn(sections, lineAt)) {
     if (found.length >= max) break;
@@ -19,10 +18,7 @@ export function crossCheck(
   return found;
 }
 
-function* mistakesIn(
-  sections: Sections,
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* nameMistakes(sections, lineAt);
   yield* limitMistakes(sections);
   yield* tieMistakes(sections, lineAt);
@@ -33,10 +29,7 @@ function* mistakesIn(
   yield* verifiedHeaderMistakes(sections);
 }
 
-function* nameMistakes(
-  { names }: Sections,
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* nameMistakes({ names }: Sections, lineAt: LineAt): Mistakes {
   const firsts = new Map<string, number>();
   for (const [index, name] of names.entries()) {
     if (typeof name !== 'string') continue;
@@ -53,10 +46,7 @@ function* nameMistakes(
 }
 
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
-function* tieMistakes(
-  { entries, caseSensitive }: Sections,
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mistakes {
   const taken = new Map<string, number>();
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.always) continue;
@@ -77,7 +67,7 @@ function* tieMistakes(
   }
 }
 
-function* sourceMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
+function* sourceMistakes({ identity }: Sections): Mistakes {
   const sources = (identity?.sources ?? []).map(sourceName);
   for (const [index, source] of sources.entries()) {
     const path = ['identity', 'sources', index];
@@ -91,7 +81,7 @@ function* sourceMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
   }
 }
 
-function* keyMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
+function* keyMistakes({ identity }: Sections): Mistakes {
   const keys = identity?.api_key.keys ?? [];
   // A key file is checked when it is read.
   if (typeof keys === 'string') return;
@@ -103,7 +93,7 @@ function* keyMistakes({ identity }: Sections): Generator<DiagnosticDraft> {
 function* listedClientMistakes(
   section: 'exempt' | 'block',
   { identity, keys, ...lists }: Sections,
-): Generator<DiagnosticDraft> {
+): Mistakes {
   // Keys with mistakes are unknown.
   if (identity === undefined || keys === undefined) return;
   const ids = new Set(keys.map(({ id }) => id));

@@ -11,6 +11,7 @@ import {
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
+  type Watched,
 } from '../file-watch.ts';
 import { SMALL_BYTES } from '../in-thread.ts';
 import { compilePolicies } from './compile.ts';
@@ -26,28 +27,19 @@ import {
 const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
-interface PendingChange {
-  readonly state: string;
-  /** Milliseconds in this state before the files are read. */
-  readonly settledAfterMs: number;
-}
-
-export interface PolicySource {
+export interface PolicySource extends Watched {
   /** A reload replaces the whole set. A request uses the set that was current when it began. */
   readonly current: PolicySet;
   readonly notes: readonly string[];
   /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
   readonly history: Readonly<ReloadHistory>;
-  /** The policy file, and the files that it refers to. */
-  readonly files: readonly string[];
-  /** Undefined while the files are the same as when they were last read. */
-  pending(): PendingChange | undefined;
   /**
    * Rejects with a ConfigError if the files have mistakes, and keeps the current set. Resolves to undefined if they need to
    * settle for longer than `settledMs`, or change while they are read. Without `settledMs`, it loads them as they are.
+   * `removed` are the names of policies that the new files no longer have.
    */
-  reload(settledMs?: number): Promise<Reloaded | undefined>;
+  reload(settledMs?: number): Promise<{ readonly removed: readonly string[] } | undefined>;
 }
 
 interface ReloadHistory {
@@ -55,10 +47,6 @@ interface ReloadHistory {
   sinceMs: number;
   /** Of the last reload; each mistake as `file:line:column: path: what is wrong`. */
   refused: { readonly atMs: number; readonly mistakes: readonly string[] } | undefined;
-}
-
-interface Reloaded {
-  readonly removed: readonly string[];
 }
 
 /** Throws a ConfigError when a file cannot be read or has mistakes. */

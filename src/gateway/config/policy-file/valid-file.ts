@@ -7,8 +7,7 @@ import type { accessSchema } from './access-schema.ts';
 import type { identitySchema, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import type { limits } from './limit-schema.ts';
-import type { answersSchema } from './policy-file-schema.ts';
-import type { defaultSchema, policySchema } from './policy-schema.ts';
+import type { answersSchema, defaultSchema, policySchema } from './policy-file-schema.ts';
 
 export type IdentitySection = z.output<typeof identitySchema>;
 /** Entries have their places once the whole file is valid. */
@@ -30,10 +29,7 @@ export interface ValidFile {
 
 export type LimitEntry = z.output<typeof limits>[number];
 
-interface LimitedEntry {
-  readonly limits: readonly LimitEntry[];
-  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
-}
+type LimitedEntry = Pick<DefaultEntry, 'limits' | 'plans'>;
 
 /** `at` is the path of the policy. */
 export function limitLists(

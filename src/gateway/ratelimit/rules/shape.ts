@@ -1,9 +1,10 @@
 /** Checks the shape of one rate limit file: keys, types and ranges. What files say together is checked in compile.ts. */
 import type { Path } from '../../config/diagnostic.ts';
+import { isRecord } from '../../core/is-record.ts';
 import { Budget, type Findings } from './findings.ts';
 import { DESCRIPTOR_KEYS, FILE_KEYS, OWN_KEY } from './keys.ts';
 import { type LimitShape, limitShape } from './limit-shape.ts';
-import { isMap, MapReader } from './values.ts';
+import { MapReader } from './values.ts';
 
 export interface DomainShape {
   readonly domain: string;
@@ -35,7 +36,7 @@ export function domainShape(
   findings: Findings,
   budget: Budget,
 ): DomainShape | undefined {
-  if (!isMap(value)) {
+  if (!isRecord(value)) {
     findings.add('invalid-value', [], 'must be a map with a "domain" and "descriptors"');
     return undefined;
   }

@@ -18,6 +18,7 @@ import {
 } from 'yaml';
 import type { DiagnosticDraft } from '../../config/diagnostic.ts';
 import { secondDocument, type YamlMistake } from '../../config/yaml/parser-mistakes.ts';
+import { isRecord } from '../../core/is-record.ts';
 import { METADATA, REPORTED, TEXT_KEYS } from './keys.ts';
 import { isFraction } from './yaml-scalars.ts';
 
@@ -134,7 +135,7 @@ class ValueReader {
     const sources = isSeq(node) ? [...node.items].reverse() : [node];
     for (const source of sources) {
       const read = this.read(source);
-      if (!isNode(source) || !isObject(read)) {
+      if (!isNode(source) || !isRecord(read)) {
         const place = isNode(source) ? source : isNode(node) ? node : undefined;
         if (place === undefined) continue;
         throw new Unusable('"<<" needs a map, or a list of maps', place);
@@ -174,7 +175,7 @@ class ValueReader {
 function assign(values: Values, key: string, value: unknown): void {
   const before = values[key];
   values[key] =
-    key === 'rate_limit' && isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    key === 'rate_limit' && isRecord(before) && isRecord(value) ? { ...before, ...value } : value;
 }
 
 function isMerge({ key }: Pair): boolean {
@@ -183,10 +184,6 @@ function isMerge({ key }: Pair): boolean {
 
 function keyText(value: unknown, source: string | undefined): string {
   return typeof value === 'string' ? value : (source ?? String(value));
-}
-
-function isObject(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function startOf(node: Node): number {
