@@ -1,8 +1,4 @@
-/**
- * Notices changes of files, whether they are written in place, renamed over, or replaced by a symbolic link in their
- * path, as Kubernetes mounts ConfigMaps. A watch on a file follows the old file when it is replaced, so headgate watches
- * the folders. Some file systems send no events, so it also looks at the files regularly.
- */
+/** A watch on a file follows the old file when it is replaced, so this watches folders. Some file systems send no events. */
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -92,7 +88,6 @@ function foldersOf(path: string): string[] {
   }
 }
 
-/** Plain data, since another thread may have read the file. */
 export interface FileVersion {
   readonly id: string;
   /** Changes if another file replaces this one, and not if the file is written in place. */

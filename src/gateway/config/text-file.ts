@@ -12,7 +12,6 @@ import { basename, dirname, relative, sep } from 'node:path';
 import { FileError } from './config-error.ts';
 import { type Diagnostic, diagnostic, type Place } from './diagnostic.ts';
 
-/** No configuration file is larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const START: Place = { line: 1, column: 1 };
 
@@ -96,9 +95,8 @@ export function displayName(path: string): string {
 }
 
 /**
- * Whether the file is not in the folder, or is a link to one with another name. Whoever wrote the link may not be allowed
- * to read that file, so what it says must not be shown. Kubernetes links files of a ConfigMap to others with their name,
- * below the same folder. False if there is no such file.
+ * Whether the file is not in the folder, or is a link to one with another name: whoever wrote the link may not be allowed to
+ * read that file, so what it says must not be shown. Kubernetes links files of a ConfigMap to others with their name below.
  */
 export function isElsewhere(path: string, folder = dirname(path)): boolean {
   try {

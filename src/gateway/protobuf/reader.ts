@@ -1,6 +1,6 @@
 /**
- * Reads protobuf messages (protobuf.dev/programming-guides/encoding): fields that the caller knows are read, all others
- * are skipped. Everything here throws MalformedMessage for bytes that are no message.
+ * Reads protobuf messages (protobuf.dev/programming-guides/encoding), and skips fields that the caller does not know.
+ * Everything here throws MalformedMessage for bytes that are no message.
  */
 
 import type { RepeatedTexts } from './repeated-texts.ts';
@@ -12,7 +12,6 @@ export class MalformedMessage extends Error {
 /** Reads the value of one field that holds a text, bytes or a message, and sets what it means in the target. */
 export type ReadField<Target> = (reader: ProtobufReader, target: Target) => void;
 export type SetNumber<Target> = (target: Target, value: number) => void;
-/** A field that holds a number; made by `number` or `double`. */
 export interface NumberField<Target> {
   readonly set: SetNumber<Target>;
   /** The type on the wire. */
@@ -25,10 +24,7 @@ export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
 }
 
-/**
- * Reads a field of the type uint32, uint64, bool or enum. The number is a natural one, at most 2^53 - 1: larger numbers
- * and negative ones, which the wire shows as very large, become that. A bool is true if it is not 0.
- */
+/** Reads a field of the type uint32, uint64, bool or enum. Larger numbers than 2^53 - 1, and negative ones, become that. */
 export function number<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: VARINT };
 }

@@ -1,6 +1,6 @@
 /**
- * Writes protobuf messages (protobuf.dev/programming-guides/encoding). A message is a string with one character for each
- * byte: V8 joins strings faster than it fills buffers, and a stream writes such a string as `latin1`.
+ * A message is a string with one character for each byte: V8 joins strings faster than it fills buffers, and a stream writes
+ * such a string as `latin1` (protobuf.dev/programming-guides/encoding).
  */
 const VARINT = 0;
 const LENGTH_DELIMITED = 2;

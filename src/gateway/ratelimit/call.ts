@@ -1,7 +1,4 @@
-/**
- * A call of Envoy's rate limit filter, and its answer. The names are those of
- * envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto.
- */
+/** The names are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
 import type { Decision } from '../core/counting/decision.ts';
 import type { NewDenialId } from '../core/denial-naming.ts';
 import type { Entry, Rate } from './rules/rule.ts';
@@ -15,7 +12,6 @@ export interface RateLimitCall {
 
 export interface CallDescriptor {
   readonly entries: Entry[];
-  /** A limit that the caller sets, in place of one of the configuration. */
   limit: LimitOverride | undefined;
   /** Undefined: those of the call. 0: a check that counts nothing. */
   hitsAddend: number | undefined;

@@ -167,7 +167,6 @@ function rewritten(text: string): string[] {
   return [...new Set(paths.map((each) => each || '/'))];
 }
 
-/** How other languages name the parameter of a segment. */
 const NAMED: readonly RegExp[] = [
   /^:([A-Za-z_]\w*)[^\w:-]/, // :id(\d+), :id?
   /^\$?\{+\*{0,2}([A-Za-z_]\w*)\W/, // {id}, {id:[0-9]+}, {*rest}, ${id}

@@ -32,7 +32,6 @@ export function literalPath(template: string): string {
   return template.includes('%') ? template.split('/').map(literalSegment).join('/') : template;
 }
 
-/** Characters with a meaning for the matcher, and control characters. */
 const NOT_LITERAL = /^:|[*?#\p{Cc}]/u;
 
 function literalSegment(segment: string): string {

@@ -35,7 +35,6 @@ export interface Found {
   readonly ranges: KnownRanges;
   /** Each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** Gateways with the same text in all files have the same digest. */
   readonly digest: string;
 }
 

@@ -1,6 +1,5 @@
 import { ConfigError } from '../config-error.ts';
 
-/** The largest message that a control plane may send. */
 export const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface Target {

@@ -92,7 +92,6 @@ export class YamlFile {
 
   /** Looks up the places of diagnostics, and returns them in the order of the file. */
   diagnostics(drafts: readonly DiagnosticDraft[]): Diagnostic[] {
-    // Without a key that every such file has, it is another kind of file.
     if (drafts.some(hasNoLine) && isElsewhere(this.#name)) return [notShown(this.#name)];
     return drafts
       .map((draft) => ({

@@ -1,6 +1,6 @@
 /**
- * The state of the world protocol on one stream (envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol): each response is
- * the whole configuration. It is applied and acknowledged (ACK), or refused with the mistakes (NACK).
+ * The state of the world protocol (envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol): each response is the whole
+ * configuration. It is applied and acknowledged (ACK), or refused with the mistakes (NACK).
  */
 import { printable } from '../../core/printable.ts';
 import { MalformedMessage } from '../../protobuf/reader.ts';

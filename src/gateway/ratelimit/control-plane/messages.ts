@@ -1,7 +1,6 @@
 /**
- * The messages between a control plane and its clients, as far as headgate reads and writes them. The field numbers are
- * those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto, google/rpc/status.proto and
- * google/protobuf/{any,struct}.proto. Other fields are skipped.
+ * The field numbers are those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto,
+ * google/rpc/status.proto and google/protobuf/{any,struct}.proto.
  */
 import { type Fields, ProtobufReader, type ReadField } from '../../protobuf/reader.ts';
 import { messageField, textField } from '../../protobuf/writer.ts';
@@ -18,7 +17,6 @@ export interface Node {
 }
 
 export interface Received {
-  /** The version in force; empty for none. */
   readonly version: string;
   /** The nonce of the last response on this stream; empty before the first. */
   readonly nonce: string;

@@ -1,7 +1,6 @@
 /**
- * Reads the message `RateLimitConfig` as what a YAML file of the rate limit service says, so that one compiler reads both.
- * The field numbers are those of ratelimit/config/ratelimit/v3/rls_conf.proto of go-control-plane 2b88c16 (2026-08). It has
- * no `value_to_metric` and no `share_threshold`: only files have these.
+ * Reads `RateLimitConfig` as what a YAML file says, so that one compiler reads both. The field numbers are those of
+ * rls_conf.proto of go-control-plane 2b88c16 (2026-08), which lacks `value_to_metric` and `share_threshold`.
  */
 import {
   type Fields,

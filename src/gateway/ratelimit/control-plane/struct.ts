@@ -19,7 +19,6 @@ interface Bounds {
   readonly budget: { left: number };
 }
 
-/** A value that is being read; in a struct it has a key. */
 interface Slot {
   key: string;
   value: unknown;

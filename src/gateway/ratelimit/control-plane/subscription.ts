@@ -9,10 +9,7 @@ import type { Node } from './messages.ts';
 
 export interface SubscriptionOptions extends Omit<AdsServer, 'bounds'> {
   readonly node: Node;
-  /**
-   * Puts a configuration into force, in place of the one before, and returns no mistakes. Or leaves the one before in
-   * force, and returns what is wrong with this one. No files: a valid configuration without limits.
-   */
+  /** Either puts a configuration into force and returns no mistakes, or keeps the one before. No files means no limits. */
   apply(files: readonly RuleFile[]): readonly string[];
   readonly events: SubscriptionEvents;
   readonly lastGood?: string | undefined;
@@ -26,7 +23,6 @@ interface SubscriptionEvents {
   applied(version: string): void;
   /** The one before stays in force. Comes once while the control plane repeats the same. */
   refused(version: string, mistakes: readonly string[]): void;
-  /** The configuration of the file `lastGood` is in force. */
   restored(version: string): void;
   /** The file could not be used. A file that does not exist is no event. */
   notRestored(mistakes: readonly string[]): void;

@@ -7,10 +7,7 @@ import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { type Rate, type Rule, UNIT_MS, type Unit } from '../rules/rule.ts';
 
 export interface CountingTerms {
-  /**
-   * `sliding`: exact windows for units up to a day. `aligned`: windows that start at multiples of the unit since the
-   * epoch, in which denied hits count too, as envoyproxy/ratelimit counts.
-   */
+  /** `aligned` windows start at multiples of the unit since the epoch, and denied hits count too, as in envoyproxy/ratelimit. */
   readonly windows: RateLimitSettings['windows'];
   /** Whether every rule is in quota mode. */
   readonly isQuota: boolean;

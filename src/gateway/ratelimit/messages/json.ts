@@ -1,6 +1,6 @@
 /**
- * Reads `RateLimitRequest` and writes `RateLimitResponse` as JSON (protobuf.dev/programming-guides/json): names in camel
- * case or as in the .proto file, 64-bit numbers as texts, enums by name or number. Unknown fields are refused.
+ * JSON as in protobuf.dev/programming-guides/json: names in camel case or as in the .proto file, 64-bit numbers as texts,
+ * enums by name or number. Unknown fields are refused.
  */
 import {
   type CallDescriptor,

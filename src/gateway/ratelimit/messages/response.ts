@@ -1,7 +1,4 @@
-/**
- * Writes `RateLimitResponse`. The field numbers are those of envoy/service/ratelimit/v3/rls.proto,
- * envoy/config/core/v3/base.proto and google/protobuf/{duration,struct}.proto.
- */
+/** Of envoy/service/ratelimit/v3/rls.proto, envoy/config/core/v3/base.proto and google/protobuf/{duration,struct}.proto. */
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import type { DescriptorStatus, RateLimitAnswer, StatusLimit } from '../call.ts';
 import { NUMBERED_UNITS } from './units.ts';

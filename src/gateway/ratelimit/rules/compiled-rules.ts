@@ -105,10 +105,7 @@ function detailedMetric(
   return name;
 }
 
-/**
- * The matches of a request without those whose name another match replaces, in the same places. Limits that replace each
- * other both go. An unlimited match stays, and replaces others.
- */
+/** Leaves out matches whose name another match replaces. Limits that replace each other both go. An unlimited match stays. */
 export function withoutReplaced(
   matched: readonly (MatchedRule | undefined)[],
 ): (MatchedRule | undefined)[] {

@@ -1,7 +1,6 @@
 /**
- * Finds and reads rate limit files, as envoyproxy/ratelimit does: a directory stands for all files in it and in the
- * directories below it, whatever their names end in. Names that begin with a dot are skipped. Symbolic links to files are followed, those to directories are not entered: Kubernetes mounts a
- * ConfigMap with both, and each file is read once.
+ * As for envoyproxy/ratelimit, a directory stands for all files in it and below it, except those whose names begin with a dot.
+ * Links to directories are not entered: Kubernetes mounts a ConfigMap with links to files too, and each file is read once.
  */
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';

@@ -71,7 +71,6 @@ function sizeOf(versions: FileVersions): number {
 }
 
 export interface RulePlace {
-  /** A file, or a folder with files. */
   readonly path: string;
   readonly mergeDomains: boolean;
 }

@@ -15,10 +15,7 @@ export interface Rate {
 
 export interface Rule {
   readonly domain: string;
-  /**
-   * `mongo_cps.database_users.default`: the domain, then each descriptor's key and, after an underscore, the value that
-   * the file gives. Unique in the configuration. It never holds what clients send.
-   */
+  /** The domain, then each `key_value` of the file: `mongo_cps.database_users.default`. Unique, and never what clients send. */
   readonly name: string;
   /** `rate_limit.name`, which `replaces` of other limits refers to. */
   readonly limitName: string | undefined;
@@ -42,7 +39,6 @@ export interface OwnTerms {
   readonly onStoreFailure?: StoreFailureMode | undefined;
 }
 
-/** A key and a value of a request's descriptor. */
 export interface Entry {
   readonly key: string;
   readonly value: string;

@@ -30,7 +30,6 @@ const MAX_LEVELS = 32;
 /** Without a limit they have no effect. */
 const OF_LIMIT = ['shadow_mode', 'quota_mode', 'detailed_metric', OWN_KEY] as const;
 
-/** Undefined if the file has no domain. */
 export function domainShape(
   value: unknown,
   findings: Findings,

@@ -3,7 +3,6 @@ import type { DescriptorShape } from './shape.ts';
 
 const UNDERSCORE = '_';
 
-/** A descriptor, or a domain, which is the parent of its first descriptors. */
 export class Level {
   /** The name of the domain, then each `key_value`: the name in metrics if no key asks for another one. */
   readonly name: string;

@@ -53,7 +53,6 @@ export class MapReader {
     return undefined;
   }
 
-  /** The entries that are maps. */
   *maps(key: string): Generator<MapReader> {
     const value = this.#value(key);
     if (value === undefined) return;

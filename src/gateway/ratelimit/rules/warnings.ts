@@ -4,7 +4,6 @@ import { Wildcard } from './tree.ts';
 
 export interface ReadFile {
   readonly findings: Findings;
-  /** Undefined if the file has no domain. */
   readonly shape: DomainShape | undefined;
 }
 

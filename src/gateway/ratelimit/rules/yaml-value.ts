@@ -1,7 +1,4 @@
-/**
- * Makes the value of a rate limit file from its YAML, as the parser of envoyproxy/ratelimit (yaml.v2 of Go) does: merge
- * keys, repeated keys and text that looks like a number have the same result. The work is bounded, whatever aliases repeat.
- */
+/** Reads as yaml.v2 of Go does, the parser of envoyproxy/ratelimit. The work is bounded, whatever aliases repeat. */
 import {
   type Alias,
   type Document,
