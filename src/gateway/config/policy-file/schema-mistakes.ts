@@ -92,19 +92,18 @@ function unknownKeys(
   { schema, yaml, inside = [] }: Part,
 ): DiagnosticDraft[] {
   const known = knownKeys(schema, [...inside, ...issue.path]);
-  const rule = 'unknown-key';
-  const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map(
-    (key) =>
-      ({
-        rule,
-        offset: yaml.offsetOfKey(path, key),
-        path: [...path, key],
-        message: `is not a known key${hintAt(key, known)}`,
-      }) as const,
-  );
+  const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map((key): DiagnosticDraft => {
+    const message = `is not a known key${hintAt(key, known)}`;
+    return {
+      rule: 'unknown-key',
+      offset: yaml.offsetOfKey(path, key),
+      path: [...path, key],
+      message,
+    };
+  });
   const left = issue.keys.length - MAX_UNKNOWN_KEYS;
   if (left <= 0) return named;
-  return [...named, { rule, path, message: `has ${left} more unknown keys` }];
+  return [...named, { rule: 'unknown-key', path, message: `has ${left} more unknown keys` }];
 }
 
 function ruleOf(issue: z.core.$ZodIssue): Rule {

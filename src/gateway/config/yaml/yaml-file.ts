@@ -16,16 +16,15 @@ import {
   type Diagnostic,
   type DiagnosticDraft,
   diagnostic,
+  type Excerpt,
   type Path,
   type Place,
   pathText,
 } from '../diagnostic.ts';
 import { isElsewhere, notShown } from '../text-file.ts';
-import { boundsMistake, type YamlBounds } from './bounds.ts';
-import { mistakesOf, PARSE_OPTIONS } from './mistakes.ts';
+import { boundsMistake, mistakesOf, PARSE_OPTIONS, type YamlBounds } from './mistakes.ts';
 import { otherText } from './other-text.ts';
 import type { YamlFileKind, YamlMistake } from './parser-mistakes.ts';
-import { excerptOf, placeIn, withoutMark } from './places.ts';
 
 export interface YamlKind extends YamlFileKind, YamlBounds {
   /** Whether no line of the file may be shown if it is no YAML. */
@@ -191,4 +190,26 @@ function commentsIn(entry: unknown): (string | null | undefined)[] {
   const first = isMap(entry) && !entry.flow ? entry.items[0] : undefined;
   const value = isPair(first) && isNode(first.value) ? first.value.comment : undefined;
   return [entry.comment, value, entry.commentBefore];
+}
+
+/** A byte order mark would count as a column, and so as indentation. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+function placeIn(lines: LineCounter, offset: number): Place {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+/** Characters of a long line to show on each side of the place. */
+const EXCERPT_SIDE = 60;
+
+function excerptOf(text: string, offset: number): Excerpt | undefined {
+  const start = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - EXCERPT_SIDE);
+  const lineEnd = text.indexOf('\n', offset);
+  const end = Math.min(lineEnd === -1 ? text.length : lineEnd, offset + EXCERPT_SIDE);
+  // Each character becomes one column, so that the caret stays below its place.
+  const line = text.slice(start, end).replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
+  return line.trim() === '' ? undefined : { text: line.trimEnd(), caret: offset - start };
 }

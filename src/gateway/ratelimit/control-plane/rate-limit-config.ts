@@ -32,6 +32,11 @@ const DEEPEST = 64;
 /** Descriptors and values of metadata in one message, so that a small message of empty ones does not fill the memory. */
 const MOST = 250_000;
 
+const required = (key: string): ReadField<Target> => {
+  return (reader, { value }) => {
+    value[key] = reader.utf8();
+  };
+};
 /** In protobuf, an empty text or a false flag is the same as none. */
 const optional = (key: string): ReadField<Target> => {
   return (reader, { value }) => {
@@ -60,9 +65,7 @@ const POLICY: Fields<Target> = {
 };
 
 const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
-  1: (reader, { value }) => {
-    value.key = reader.utf8();
-  },
+  1: required('key'),
   2: optional('value'),
   3: (reader, { value }) => {
     value.rate_limit ??= {
@@ -99,9 +102,7 @@ function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft
 
 const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
   1: text('name'),
-  2: (reader, { value }) => {
-    value.domain = reader.utf8();
-  },
+  2: required('domain'),
   3: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
 };
 

@@ -25,11 +25,13 @@ export type CountGroups = (
 export function createGroupCounting(count: Count): CountGroups {
   const countGroup = (group: ShareGroup, span: CheckSpan | undefined) =>
     count(group, (counted) => withOwnLimits(group, countedGroup(group, counted), count), span);
-  return (groups, span) => {
-    const counted = groups.map((group) => countGroup(group, span));
-    if (counted.some((each) => each instanceof Promise)) return Promise.all(counted);
-    return counted as CountedGroup[];
-  };
+  return (groups, span) => together(groups.map((group) => countGroup(group, span)));
+}
+
+/** A promise only if one of the values is one. */
+function together<T>(values: T[]): Awaited<T>[] | Promise<Awaited<T>[]> {
+  const isLate = values.some((each) => each instanceof Promise);
+  return isLate ? Promise.all(values) : (values as Awaited<T>[]);
 }
 
 function countedGroup(group: ShareGroup, counted: Counted): CountedGroup {
@@ -76,11 +78,9 @@ function withOwnLimits(
   count: Count,
 ): CountedGroup | Promise<CountedGroup> {
   if (!group.isMerged || counted.result === undefined) return counted;
-  const own = counted.shares.map((each) => withOwnLimit(each, group, count));
+  const own = together(counted.shares.map((each) => withOwnLimit(each, group, count)));
   const withShares = (shares: readonly CountedShare[]) => ({ ...counted, shares });
-  return own.some((each) => each instanceof Promise)
-    ? Promise.all(own).then(withShares)
-    : withShares(own as CountedShare[]);
+  return own instanceof Promise ? own.then(withShares) : withShares(own);
 }
 
 function withOwnLimit(

@@ -3,14 +3,16 @@
  * enums by name or number. Unknown fields are refused.
  */
 import {
+  addDescriptor,
+  addEntry,
   type CallDescriptor,
   type DescriptorStatus,
   type LimitOverride,
+  newCall,
   type RateLimitAnswer,
   type RateLimitCall,
   RefusedCall,
 } from '../call.ts';
-import { addDescriptor, addEntry, newCall } from './new-call.ts';
 import { OVERRIDE_UNITS } from './units.ts';
 
 /** Sets what the value of one field means. Throws a RefusedCall for any other value. */

@@ -47,12 +47,15 @@ export function ruleSource(place: RulePlace): RuleSource {
     },
     read() {
       look();
-      return readRules(place);
+      return compileRules(filesAt(place), place);
     },
     async readAgain() {
       look();
-      if (sizeOf(known) <= SMALL_BYTES) return readRules(place);
-      return rulesOf(await readValuesElsewhere(place), place);
+      if (sizeOf(known) <= SMALL_BYTES) return compileRules(filesAt(place), place);
+      // Tens of thousands of limits take seconds to parse. Compiling is a tenth of the work.
+      const read = await runElsewhere<ReadValues>(new URL(import.meta.url), WORK, place);
+      if ('mistakes' in read) throw new ConfigError(read.mistakes);
+      return compileRules(read.values, place);
     },
   };
 }
@@ -80,10 +83,6 @@ type ReadValues =
   | { readonly mistakes: readonly string[] }
   | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
 
-function readRules(place: RulePlace): CompiledRules {
-  return compileRules(filesAt(place), place);
-}
-
 /** Values without mistakes, or all mistakes with their lines. */
 function readValues(place: RulePlace): ReadValues {
   try {
@@ -96,11 +95,6 @@ function readValues(place: RulePlace): ReadValues {
   }
 }
 
-function rulesOf(read: ReadValues, place: RulePlace): CompiledRules {
-  if ('mistakes' in read) throw new ConfigError(read.mistakes);
-  return compileRules(read.values, place);
-}
-
 function filesAt({ path }: RulePlace): readonly RuleFile[] {
   const { read } = readRuleFiles([path]);
   if (read.length > 0) return read;
@@ -108,10 +102,5 @@ function filesAt({ path }: RulePlace): readonly RuleFile[] {
 }
 
 const WORK = 'readRuleValues';
-
-/** Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling is a tenth of the work. */
-function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
-  return runElsewhere(new URL(import.meta.url), WORK, place);
-}
 
 answerAs(WORK, readValues);
