@@ -73,24 +73,26 @@ export class YamlFile {
 
   /** Throws a FileError if there are mistakes. `folder`: of the file that names this one, if any. */
   refuseMistakes(folder?: string): void {
-    if (this.mistakes.length === 0) return;
-    if (isElsewhere(this.#name, folder)) throw new FileError([notShown(this.#name)]);
-    throw new FileError(
-      this.mistakes.map(({ offset, message }) =>
-        diagnostic({
-          rule: 'invalid-yaml',
-          file: this.#name,
-          place: placeIn(this.#lines, offset),
-          path: '',
-          message,
-          excerpt: this.#isSecret ? undefined : excerptOf(this.#text, offset),
-        }),
-      ),
+    if (this.mistakes.length > 0) throw new FileError(this.placedMistakes(folder));
+  }
+
+  placedMistakes(folder?: string): Diagnostic[] {
+    if (isElsewhere(this.#name, folder)) return [notShown(this.#name)];
+    return this.mistakes.map(({ offset, message }) =>
+      diagnostic({
+        rule: 'invalid-yaml',
+        file: this.#name,
+        place: placeIn(this.#lines, offset),
+        path: '',
+        message,
+        excerpt: this.#isSecret ? undefined : excerptOf(this.#text, offset),
+      }),
     );
   }
 
   /** Looks up the places of diagnostics, and returns them in the order of the file. */
   diagnostics(drafts: readonly DiagnosticDraft[]): Diagnostic[] {
+    // Without a key that every such file has, it is another kind of file.
     if (drafts.some(hasNoLine) && isElsewhere(this.#name)) return [notShown(this.#name)];
     return drafts
       .map((draft) => ({

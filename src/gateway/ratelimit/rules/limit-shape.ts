@@ -3,16 +3,18 @@ import { ALGORITHMS, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.
 import { POLICY_MODES } from '../../core/policy.ts';
 import type { Budget } from './findings.ts';
 import { OWN_KEY, RATE_LIMIT_KEYS, REPLACES_KEYS } from './keys.ts';
-import { needsFixedWindow, type OwnTerms, type Rate, UNIT_MS, UNITS, unitOf } from './rule.ts';
+import {
+  needsFixedWindow,
+  type OwnTerms,
+  type Rate,
+  type Rule,
+  UNIT_MS,
+  UNITS,
+  unitOf,
+} from './rule.ts';
 import type { MapReader } from './values.ts';
 
-export interface LimitShape {
-  readonly limitName: string | undefined;
-  /** Undefined: unlimited. */
-  readonly rate: Rate | undefined;
-  readonly replaces: readonly string[];
-  readonly own: OwnTerms;
-}
+export type LimitShape = Pick<Rule, 'limitName' | 'rate' | 'replaces' | 'own'>;
 
 const MAX_REQUESTS = 4_294_967_295;
 /** A control plane sends this, and 0 requests, for what is not set. */

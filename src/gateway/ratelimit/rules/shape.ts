@@ -4,6 +4,7 @@ import { isRecord } from '../../core/is-record.ts';
 import { Budget, type Findings } from './findings.ts';
 import { DESCRIPTOR_KEYS, FILE_KEYS, OWN_KEY } from './keys.ts';
 import { type LimitShape, limitShape } from './limit-shape.ts';
+import type { Rule } from './rule.ts';
 import { MapReader } from './values.ts';
 
 export interface DomainShape {
@@ -11,18 +12,15 @@ export interface DomainShape {
   readonly descriptors: readonly DescriptorShape[];
 }
 
-export interface DescriptorShape {
+export interface DescriptorShape extends Pick<Rule, 'isShadow' | 'isQuota' | 'metadata'> {
   readonly path: Path;
   readonly key: string;
   /** `key_value`, or the key if there is no value. Siblings differ in it. */
   readonly fullKey: string;
   readonly limit: LimitShape | undefined;
-  readonly isShadow: boolean;
-  readonly isQuota: boolean;
   readonly hasDetailedMetric: boolean;
   readonly hasValueInMetric: boolean;
   readonly isShared: boolean;
-  readonly metadata: Readonly<Record<string, unknown>> | undefined;
   readonly descriptors: readonly DescriptorShape[];
 }
 
