@@ -63,7 +63,6 @@ export function lineOf({ severity, file, place, path, message }: Diagnostic): st
 /** A longer name is no key of a policy file, and may be a secret in the wrong place. */
 const MAX_SHOWN_LENGTH = 32;
 
-/** `policies[2].limits[0]` */
 export function pathText(path: Path): string {
   let text = '';
   for (const part of path) {

@@ -49,7 +49,6 @@ export function parseSlidingRate(text: string): Rate {
   );
 }
 
-/** What people write for each unit. */
 const SPELLINGS = {
   s: /^(?:s|secs?|seconds?)$/,
   min: /^(?:m|mins?|minutes?)$/,
@@ -57,7 +56,6 @@ const SPELLINGS = {
   d: /^(?:d|days?)$/,
 };
 
-/** What people write for one window by the calendar. */
 const CALENDAR_SPELLINGS = {
   day: /^daily$/,
   week: /^w(?:eek(?:s|ly)?)?$/,

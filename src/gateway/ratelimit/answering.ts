@@ -21,7 +21,6 @@ import { metadataOf } from './metadata.ts';
 
 export interface AnswerTerms {
   readonly headers: HeaderNames | undefined;
-  /** Whether a denial has a body, a `Retry-After` and a decision id. */
   readonly hasBody: boolean;
   readonly hasMetadata: boolean;
   /** Whether no call is over its limits: it only says so of its descriptors. */

@@ -1,5 +1,6 @@
 /** Finds patterns of other languages in a path. headgate would compare them literally, so each is a mistake. */
 import { canonicalPath } from '../../core/path/path.ts';
+import { listed } from './schema-sentences.ts';
 
 /** Says what is wrong with the path and what to write; undefined for a path without patterns. */
 export function patternMistake(text: string): string | undefined {
@@ -136,7 +137,7 @@ function writing(paths: readonly string[]): string {
   if (paths.length === 0 || !paths.every(isValid)) return '';
   if (paths.length === 1) return `: write "${paths[0]}"`;
   const all = paths.map((path) => `"${path}"`);
-  return `: write one policy for each of ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+  return `: write one policy for each of ${listed(all)}`;
 }
 
 function isValid(path: string): boolean {

@@ -21,7 +21,6 @@ export interface ValidFile {
   readonly exempt: AccessList;
   readonly block: AccessList;
   readonly caseSensitive: boolean;
-  /** Applies to policies without `on_store_failure`. */
   readonly failureMode: StoreFailureMode;
   readonly fallback: DefaultEntry;
   readonly entries: readonly PolicyEntry[];
@@ -57,10 +56,7 @@ export interface PlacedEntry {
   readonly at: Path;
 }
 
-export function everyEntry({
-  fallback,
-  entries,
-}: Pick<ValidFile, 'fallback' | 'entries'>): PlacedEntry[] {
+export function everyEntry({ fallback, entries }: ValidFile): PlacedEntry[] {
   return [
     { entry: fallback, at: ['default'] },
     ...entries.map((entry, index) => ({ entry, at: ['policies', index] })),

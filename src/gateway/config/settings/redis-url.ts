@@ -35,7 +35,6 @@ export interface RedisTarget {
   readonly sentinelPassword: string | undefined;
 }
 
-/** Paths of files in PEM. */
 interface RedisTlsFiles {
   readonly ca: string | undefined;
   readonly certificate: string | undefined;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** What values of a setting must be. */
 interface Form<T> {
   /** Completes `must be` in error messages. */
   readonly expected: string;
@@ -42,7 +41,6 @@ export function setting<T, const F>(
   return { name, meaning, ...rest };
 }
 
-/** The path of a file or folder. */
 export function pathSetting(name: string, meaning: string, fallbackWords = 'none') {
   return setting(name, meaning, { ...PATH, fallback: undefined, fallbackWords });
 }
@@ -67,7 +65,6 @@ const ON_OR_OFF = {
   schema: z.enum(['on', 'off']).transform((value) => value === 'on'),
 };
 
-/** Values of any text. */
 export function text(expected: string) {
   return { expected, schema: z.string() };
 }

@@ -91,7 +91,6 @@ export class AdsStream {
     this.#socket?.destroy();
   }
 
-  /** Closes the stream because of what the control plane did. */
   end(reason: string): void {
     if (this.#hasEnded) return;
     this.close();

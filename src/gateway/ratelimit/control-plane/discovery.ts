@@ -33,7 +33,6 @@ export interface DiscoveryOptions {
   apply(configuration: Configuration): readonly string[];
   connected(): void;
   refused(version: string, mistakes: readonly string[]): void;
-  /** Once, unless the discovery was closed from here. */
   ended(reason: string): void;
 }
 

@@ -19,7 +19,6 @@ export interface SubscriptionOptions extends Omit<AdsServer, 'bounds'> {
 interface SubscriptionEvents {
   connected(): void;
   disconnected(reason: string, retryInMs: number): void;
-  /** A configuration of the control plane is in force. */
   applied(version: string): void;
   /** The one before stays in force. Comes once while the control plane repeats the same. */
   refused(version: string, mistakes: readonly string[]): void;

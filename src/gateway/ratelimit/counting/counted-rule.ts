@@ -9,15 +9,12 @@ import { type Rate, type Rule, UNIT_MS, type Unit } from '../rules/rule.ts';
 export interface CountingTerms {
   /** `aligned` windows start at multiples of the unit since the epoch, and denied hits count too, as in envoyproxy/ratelimit. */
   readonly windows: RateLimitSettings['windows'];
-  /** Whether every rule is in quota mode. */
   readonly isQuota: boolean;
 }
 
 export interface CountedRule {
   readonly rule: Rule;
-  /** Its name is that of the rule. */
   readonly policy: Policy;
-  /** Undefined: unlimited. */
   readonly rate: Rate | undefined;
   /** Counts hits if all limits of a call admit them. */
   readonly limit: Limit;
@@ -65,7 +62,7 @@ export function countRules(rules: CompiledRules, terms: CountingTerms): CountedR
  * The partition tells the domain and the descriptor, so rules share a counter if they count the same descriptor in the same
  * windows: a limit that a call sets goes on with what the rule counted, and a rule can be renamed.
  */
-export function countRule(rule: Rule, terms: CountingTerms): CountedRule {
+function countRule(rule: Rule, terms: CountingTerms): CountedRule {
   const { rate = UNUSED, own } = rule;
   const algorithm = algorithmOf(rate, own.algorithm, terms.windows);
   const isAligned = terms.windows === 'aligned' && own.algorithm === undefined;

@@ -78,7 +78,6 @@ export interface RulePlace {
   readonly mergeDomains: boolean;
 }
 
-/** Plain data: what one thread has read for another. */
 type ReadValues =
   | { readonly mistakes: readonly string[] }
   | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };

@@ -11,7 +11,6 @@ export class Level {
   /** Whether all values that its wildcard matches share one counter. */
   readonly isShared: boolean;
   rule: Rule | undefined;
-  /** In the order of the files. */
   readonly wildcards: Wildcard<Level>[] = [];
   #children: Map<string, Level> | undefined;
   /** Lengths of the children's keys that have an underscore: most entries have another length, and are not joined. */
