@@ -1,6 +1,6 @@
 /** docs/configuration.md, made from the settings and from the schema of policy files. */
-import { type Setting, TOPICS } from '../../src/gateway/config/settings/setting.ts';
-import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
+import type { Setting } from '../../src/gateway/config/settings/setting.ts';
+import { TOPICS } from '../../src/gateway/config/settings/settings.ts';
 import { code, prose, table } from './markdown.ts';
 import { policyReference } from './policy-file.ts';
 
@@ -38,13 +38,9 @@ If a key is left out, its default applies. An unknown key is a mistake.
 `;
 
 export function configurationReference(): string {
-  const settings: readonly Setting[] = SETTINGS;
-  const topics = Object.entries(TOPICS).flatMap(([topic, title]) => [
+  const topics = Object.entries(TOPICS).flatMap(([title, settings]) => [
     `### ${title}\n`,
-    table(
-      ['setting', 'value', 'default', 'meaning'],
-      settings.filter((each) => each.topic === topic).map(rowOf),
-    ),
+    table(['setting', 'value', 'default', 'meaning'], settings.map(rowOf)),
   ]);
   return [HEAD, ...topics, POLICY_FILE, policyReference()].join('\n');
 }

@@ -1,7 +1,5 @@
-/** Suggests a known word for a misspelled one. */
 import { distance } from 'fastest-levenshtein';
 
-/** The known word that differs from this one in at most a third of its letters. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const likely = known
     .map((candidate) => ({ candidate, edits: distance(word, candidate) }))

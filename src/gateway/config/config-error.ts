@@ -1,4 +1,3 @@
-/** The errors for configuration and files that must not be used. */
 import { printable } from '../core/printable.ts';
 import { type Diagnostic, lineOf } from './diagnostic.ts';
 
@@ -16,7 +15,6 @@ export class ConfigError extends Error {
 }
 
 export class FileError extends ConfigError {
-  /** One for each mistake. */
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(diagnostics: readonly Diagnostic[]) {

@@ -1,5 +1,5 @@
-/** A diagnostic: one thing that is wrong or doubtful, with its place, its rule and its remedy. */
-import { RULES, type Rule, type Severity as RuleSeverity } from './rules.ts';
+import type { Severity as RuleSeverity } from './rule-text.ts';
+import { RULES, type Rule } from './rules.ts';
 
 /** Both count from 1. */
 export interface Place {
@@ -7,18 +7,16 @@ export interface Place {
   readonly column: number;
 }
 
-/** The path of a value in a file: keys of maps and indices of lists. */
 export type Path = readonly (string | number)[];
 
-/** The line of a place, to show to people. */
 export interface Excerpt {
-  /** Printable. Only the part around the place if the line is long. */
+  /** A long line is cut around the place. */
   readonly text: string;
   /** Characters before the place. */
   readonly caret: number;
 }
 
-/** `fine`: was examined, and is as it should be. */
+/** `fine` means that it was examined, and is as it should be. */
 export type Severity = RuleSeverity | 'fine';
 
 export interface Diagnostic {
@@ -65,7 +63,6 @@ export function lineOf({ severity, file, place, path, message }: Diagnostic): st
 /** A longer name is no key of a policy file, and may be a secret in the wrong place. */
 const MAX_SHOWN_LENGTH = 32;
 
-/** `policies[2].limits[0]` */
 export function pathText(path: Path): string {
   let text = '';
   for (const part of path) {

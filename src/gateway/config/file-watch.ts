@@ -1,8 +1,4 @@
-/**
- * Notices changes of files, whether they are written in place, renamed over, or replaced by a symbolic link in their
- * path, as Kubernetes mounts ConfigMaps. A watch on a file follows the old file when it is replaced, so headgate watches
- * the folders. Some file systems send no events, so it also looks at the files regularly.
- */
+/** A watch on a file follows the old file when it is replaced, so this watches folders. Some file systems send no events. */
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -18,8 +14,8 @@ export interface Watched {
 }
 
 /**
- * Watches until the process ends. Calls `onSettled` when changed files have not changed again for long enough, with the
- * milliseconds since their last change. It resolves when the files have been read, or refused, or need more time.
+ * Watches until the process ends. `onSettled` gets the milliseconds since the last change, once they are long enough. It
+ * resolves when the files have been read, or refused, or need more time.
  */
 export function watchFiles(
   watched: Watched,
@@ -28,7 +24,6 @@ export function watchFiles(
   const watchFolders = folderWatch(watched, () => lookAfter(0));
   let next: NodeJS.Timeout | undefined;
   let isLooking = false;
-  /** The state of the files after their last change. */
   let seen: { readonly state: string; readonly sinceMs: number } | undefined;
 
   const settle = async () => {
@@ -85,7 +80,6 @@ function folderWatch(watched: Watched, onEvent: () => void): () => void {
   };
 }
 
-/** The folder of the path, and the folder of the file that it leads to. */
 function foldersOf(path: string): string[] {
   try {
     return [dirname(path), dirname(realpathSync(path))];
@@ -94,9 +88,7 @@ function foldersOf(path: string): string[] {
   }
 }
 
-/** Plain data, since another thread may have read the file. */
 export interface FileVersion {
-  /** Changes with the file. */
   readonly id: string;
   /** Changes if another file replaces this one, and not if the file is written in place. */
   readonly inode: string;

@@ -8,10 +8,7 @@ export const SMALL_BYTES = 8 * 1024;
 const MAX_MEMORY_MIB = 1_024;
 const TIMEOUT_MS = 120_000;
 
-/**
- * Resolves to what the file at `url` makes of the input, by `answerAs`. Both are plain data. Rejects if the work throws,
- * takes too long or takes too much memory.
- */
+/** Resolves to what `answerAs` makes of the input in the file at `url`. Rejects if that takes too long or too much memory. */
 export async function runElsewhere<Output>(url: URL, name: string, input: object): Promise<Output> {
   const thread = new Worker(url, {
     workerData: { [name]: input },

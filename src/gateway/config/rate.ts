@@ -9,7 +9,6 @@ export interface Rate {
   readonly windowMs: number;
   /** As written: `5min`, `month`. */
   readonly window: string;
-  /** If the window is one by the calendar. */
   readonly calendar?: CalendarUnit;
 }
 
@@ -50,39 +49,23 @@ export function parseSlidingRate(text: string): Rate {
   );
 }
 
-const SPELLINGS: Readonly<Record<string, string>> = {
-  sec: 's',
-  secs: 's',
-  second: 's',
-  seconds: 's',
-  m: 'min',
-  mins: 'min',
-  minute: 'min',
-  minutes: 'min',
-  hr: 'h',
-  hour: 'h',
-  hours: 'h',
-  day: 'd',
-  days: 'd',
+const SPELLINGS = {
+  s: /^(?:s|secs?|seconds?)$/,
+  min: /^(?:m|mins?|minutes?)$/,
+  h: /^(?:h|hr|hours?)$/,
+  d: /^(?:d|days?)$/,
 };
 
-/** They mean one window by the calendar. */
-const NAMES: Readonly<Record<string, CalendarUnit>> = {
-  daily: 'day',
-  w: 'week',
-  week: 'week',
-  weeks: 'week',
-  weekly: 'week',
-  mo: 'month',
-  month: 'month',
-  months: 'month',
-  monthly: 'month',
-  y: 'year',
-  yr: 'year',
-  year: 'year',
-  years: 'year',
-  yearly: 'year',
+const CALENDAR_SPELLINGS = {
+  day: /^daily$/,
+  week: /^w(?:eek(?:s|ly)?)?$/,
+  month: /^mo(?:nth(?:s|ly)?)?$/,
+  year: /^(?:y|yr|year(?:s|ly)?)$/,
 };
+
+function spelled(forms: Readonly<Record<string, RegExp>>, word: string): string | undefined {
+  return Object.entries(forms).find(([, form]) => form.test(word))?.[0];
+}
 
 /** `10 req/s`, `10rps`, `1_000/1h`, `1e3/1h`, `1k/1h` */
 const AMOUNT = /^\s*(\d[\d_,']*(?:e\d{1,2}|k)?)\s*(?:req(?:uest)?s?|r(?=\/|ps))?(.*)$/is;
@@ -92,7 +75,6 @@ function wholeNumber(amount: string): string {
   return digits === '' ? '' : String(Number(digits));
 }
 
-/** The rate that the author probably meant; if unknown, the right form. */
 function hintFor(text: string): string {
   if (/^\s*[-+]?0+\s*(?:\/|per)/i.test(text)) {
     return ', the smallest limit is 1: to refuse all of these requests, do so in the proxy; to set no limit, write "mode: off" in the policy';
@@ -106,8 +88,9 @@ function hintFor(text: string): string {
   const loose = /^(\d+)\s*(?:\/|per)\s*(\d*)\s*([a-z]+)\s*$/i.exec(whole);
   const unit = loose?.[3]?.toLowerCase() ?? '';
   const count = Number(loose?.[2] || 1);
-  const known = SPELLINGS[unit] ?? (unit in UNIT_MS ? unit : undefined);
-  const window = count === 1 && unit in NAMES ? NAMES[unit] : known && `${count}${known}`;
+  const known = spelled(SPELLINGS, unit);
+  const named = count === 1 ? spelled(CALENDAR_SPELLINGS, unit) : undefined;
+  const window = named ?? (known && `${count}${known}`);
   const guess = `${Number(loose?.[1])}/${window}`;
   if (window !== undefined && RATE_PATTERN.test(guess)) return `, write "${guess}"`;
   return ', write requests/window with the unit s, min, h or d, or with day, week, month or year, as in "5/5min" or "10000/month"';

@@ -1,4 +1,3 @@
-/** Turns checks that throw a RangeError into checks of a zod schema. */
 import { z } from 'zod';
 import type { Rule } from './rules.ts';
 
@@ -26,7 +25,11 @@ export function holds<T, R>(check: (value: T) => R) {
   };
 }
 
-/** The `params` of an issue that belongs to a rule. */
+/** A text that passes the check. `meta` describes it in the JSON Schema. */
+export function checkedText<R>(check: (text: string) => R, meta: z.core.GlobalMeta) {
+  return z.string().meta(meta).transform(holds(check));
+}
+
 export function refusedBy(rule: Rule): { rule: Rule } {
   return { rule };
 }

@@ -1,34 +1,8 @@
-/**
- * The rules of `headgate check`, by id. Scripts and annotations use the ids, so a released id never changes.
- * `docs/check.md` is generated from this table.
- */
-import { ERROR_RULES } from './error-rules.ts';
-import { NOTE_RULES } from './note-rules.ts';
-import { WARNING_RULES } from './warning-rules.ts';
+/** Scripts and annotations use the ids of rules, so a released id never changes. `docs/check.md` lists them. */
+import { POLICY_RULES } from './policy-rules.ts';
+import { RATELIMIT_RULES } from './ratelimit-rules.ts';
+import type { RuleText } from './rule-text.ts';
 
-/** Only errors keep a file from being loaded. */
-export type Severity = 'error' | 'warning' | 'info';
+export type Rule = keyof typeof POLICY_RULES | keyof typeof RATELIMIT_RULES;
 
-export interface RuleText {
-  readonly severity: Severity;
-  readonly meaning: string;
-  readonly remedy: string;
-}
-
-export type Rule = keyof typeof ERROR_RULES | keyof typeof WARNING_RULES | keyof typeof NOTE_RULES;
-
-export const RULES = Object.fromEntries([
-  ...ofSeverity('error', ERROR_RULES),
-  ...ofSeverity('warning', WARNING_RULES),
-  ...ofSeverity('info', NOTE_RULES),
-]) as Readonly<Record<Rule, RuleText>>;
-
-type RuleTexts = Readonly<Record<string, Omit<RuleText, 'severity'>>>;
-
-function ofSeverity(severity: Severity, rules: RuleTexts): [string, RuleText][] {
-  return Object.entries(rules).map(([rule, text]) => [rule, { severity, ...text }]);
-}
-
-export function severityOf(rule: Rule): Severity {
-  return RULES[rule].severity;
-}
+export const RULES: Readonly<Record<Rule, RuleText>> = { ...POLICY_RULES, ...RATELIMIT_RULES };

@@ -1,5 +1,3 @@
-/** The files that come with headgate, and its version. */
-
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +6,6 @@ export const SHIPPED_POLICIES = shipped('policies.yaml');
 export const DROP_IN_POLICIES = shipped('ratelimit-only.yaml');
 export const SHIPPED_RANGES = shipped('cloudflare-ranges.yaml');
 
-/** The folder of the page of the ops server. */
 export const SHIPPED_PAGE = fileURLToPath(new URL('../../../web/ui/', import.meta.url));
 
 function shipped(name: string): string {

@@ -12,7 +12,6 @@ import { basename, dirname, relative, sep } from 'node:path';
 import { FileError } from './config-error.ts';
 import { type Diagnostic, diagnostic, type Place } from './diagnostic.ts';
 
-/** No configuration file is larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const START: Place = { line: 1, column: 1 };
 
@@ -96,9 +95,8 @@ export function displayName(path: string): string {
 }
 
 /**
- * Whether the file is not in the folder, or is a link to one with another name. Whoever wrote the link may not be allowed
- * to read that file, so what it says must not be shown. Kubernetes links files of a ConfigMap to others with their name,
- * below the same folder. False if there is no such file.
+ * Whether the file is not in the folder, or is a link to one with another name: whoever wrote the link may not be allowed to
+ * read that file, so what it says must not be shown. Kubernetes links files of a ConfigMap to others with their name below.
  */
 export function isElsewhere(path: string, folder = dirname(path)): boolean {
   try {
@@ -111,11 +109,9 @@ export function isElsewhere(path: string, folder = dirname(path)): boolean {
   }
 }
 
-/** Why the mistakes of such a file are not shown. */
 export const NOT_SHOWN =
   'has mistakes that are not shown, because a link or an include leads to it: name that file itself';
 
-/** In place of the mistakes of such a file. */
 export function notShown(file: string): Diagnostic {
   return diagnosticOn(file, NOT_SHOWN, START);
 }

@@ -1,7 +1,4 @@
-/**
- * The frame around each message on a stream of gRPC: a flag for compression, four bytes of length, the message
- * (github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
- */
+/** gRPC frames a message with a flag for compression and four bytes of length (PROTOCOL-HTTP2.md of github.com/grpc/grpc). */
 export const HEAD_BYTES = 5;
 export const UNCOMPRESSED = 0;
 const NO_BYTES = Buffer.alloc(0);
@@ -11,7 +8,7 @@ export class RefusedFrame extends Error {
   override readonly name = 'RefusedFrame';
 }
 
-/** Puts a message into a frame. Both are strings with one character for each byte. */
+/** The message and the frame are strings with one character for each byte. */
 export function framed(message: string): string {
   const { length } = message;
   const lengthBytes = [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255];
@@ -25,7 +22,6 @@ export class FrameReader {
   #buffer: Buffer = NO_BYTES;
   #length = 0;
 
-  /** The longest message that is accepted, in bytes. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }

@@ -1,6 +1,6 @@
 /**
- * Reads protobuf messages (protobuf.dev/programming-guides/encoding): fields that the caller knows are read, all others
- * are skipped. Everything here throws MalformedMessage for bytes that are no message.
+ * Reads protobuf messages (protobuf.dev/programming-guides/encoding), and skips fields that the caller does not know.
+ * Everything here throws MalformedMessage for bytes that are no message.
  */
 
 import type { RepeatedTexts } from './repeated-texts.ts';
@@ -12,7 +12,6 @@ export class MalformedMessage extends Error {
 /** Reads the value of one field that holds a text, bytes or a message, and sets what it means in the target. */
 export type ReadField<Target> = (reader: ProtobufReader, target: Target) => void;
 export type SetNumber<Target> = (target: Target, value: number) => void;
-/** A field that holds a number; made by `number` or `double`. */
 export interface NumberField<Target> {
   readonly set: SetNumber<Target>;
   /** The type on the wire. */
@@ -21,20 +20,15 @@ export interface NumberField<Target> {
 /** The keys are field numbers. A field whose value has another type on the wire is skipped. */
 export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
-/** Reads a field that holds a message with these fields. */
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
 }
 
-/**
- * Reads a field of the type uint32, uint64, bool or enum. The number is a natural one, at most 2^53 - 1: larger numbers
- * and negative ones, which the wire shows as very large, become that. A bool is true if it is not 0.
- */
+/** Reads a field of the type uint32, uint64, bool or enum. Larger numbers than 2^53 - 1, and negative ones, become that. */
 export function number<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: VARINT };
 }
 
-/** Reads a field of the type double. */
 export function double<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: FIXED_64 };
 }
@@ -54,7 +48,6 @@ export class ProtobufReader {
     this.#bytes = bytes;
   }
 
-  /** Reads the fields up to a position. */
   fieldsUntil<Target>(end: number, fields: Fields<Target>, target: Target): void {
     while (this.#position < end) {
       const tag = this.#varint();

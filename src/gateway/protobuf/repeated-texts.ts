@@ -1,7 +1,4 @@
-/**
- * Texts that repeat from message to message, such as names of headers. Comparing the bytes of a known text costs less than
- * decoding them again.
- */
+/** Comparing the bytes of a text that repeats from message to message costs less than decoding them again. */
 
 /** A power of two. */
 const SLOTS = 256;
@@ -12,7 +9,6 @@ export class RepeatedTexts {
   /** A text replaces another one with the same hash, so callers that send many texts take no memory. */
   readonly #texts = new Array<string>(SLOTS).fill('');
 
-  /** The text of these bytes, with one character for each byte. */
   latin1(bytes: Buffer, start: number, end: number): string {
     if (end - start > LONGEST) return bytes.toString('latin1', start, end);
     let hash = 0;

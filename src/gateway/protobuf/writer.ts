@@ -1,11 +1,10 @@
 /**
- * Writes protobuf messages (protobuf.dev/programming-guides/encoding). A message is a string with one character for each
- * byte: V8 joins strings faster than it fills buffers, and a stream writes such a string as `latin1`.
+ * A message is a string with one character for each byte: V8 joins strings faster than it fills buffers, and a stream writes
+ * such a string as `latin1` (protobuf.dev/programming-guides/encoding).
  */
 const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 
-/** A field with a natural number. */
 export function numberField(field: number, value: number): string {
   return varint(field * 8 + VARINT) + varint(value);
 }
@@ -14,7 +13,6 @@ export function textField(field: number, text: string): string {
   return messageField(field, NOT_ASCII.test(text) ? utf8(text) : text);
 }
 
-/** A field that holds a message. */
 export function messageField(field: number, message: string): string {
   return varint(field * 8 + LENGTH_DELIMITED) + varint(message.length) + message;
 }

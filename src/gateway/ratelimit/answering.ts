@@ -1,4 +1,3 @@
-/** Turns what a call counted into its answer, and into the decision that operators see. */
 import type { HeaderNames } from '../config/settings/environment.ts';
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
@@ -6,7 +5,10 @@ import { type Naming, withDenial } from '../core/denial-naming.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { contentType, denialBody, retryAfterSeconds } from '../dialects/shared/answer.ts';
 import {
+  type AnswerEvents,
+  type AnsweredCall,
   type DescriptorStatus,
+  type HitOutcome,
   type RateLimitAnswer,
   type RateLimitCall,
   UNLIMITED,
@@ -14,23 +16,17 @@ import {
 import type { CountedGroup, CountedShare } from './counting/count.ts';
 import type { Planned, Share } from './counting/plan.ts';
 import { blockedBy, decisionOf, deniedBy } from './decision-of.ts';
-import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';
 import { metadataOf } from './metadata.ts';
-import { isNear, statusOf } from './status.ts';
 
 export interface AnswerTerms {
-  /** Names of the headers for the client; undefined: none. */
   readonly headers: HeaderNames | undefined;
-  /** Whether a denial has a body, a `Retry-After` and a decision id. */
   readonly hasBody: boolean;
-  /** Whether the answer describes the call in its dynamic metadata. */
   readonly hasMetadata: boolean;
   /** Whether no call is over its limits: it only says so of its descriptors. */
   readonly isShadow: boolean;
   readonly style: AnswerStyle;
 }
 
-/** What a call has counted. */
 export interface CountedCall {
   readonly call: RateLimitCall;
   /** Of the caller; they may hold a trace context. */
@@ -58,7 +54,6 @@ export function createAnswering(
       : withDenial(decision, denied, { ...naming, newId: events.newId });
   };
 
-  /** Hits of each limit, and denials by limits in shadow mode. */
   function report({ groups, headers }: CountedCall): void {
     for (const group of groups) {
       for (const each of group.shares) {
@@ -108,7 +103,6 @@ function blockedShare(share: Share): CountedShare {
   return { share, isOverLimit: true, state: undefined };
 }
 
-/** Those over their limit come first. */
 function enforcedShares(counted: readonly CountedShare[]): Share[] {
   const enforced = counted.filter(({ share }) => !share.isShadow);
   enforced.sort((a, b) => Number(b.isOverLimit) - Number(a.isOverLimit));
@@ -117,6 +111,26 @@ function enforcedShares(counted: readonly CountedShare[]): Share[] {
 
 function isEnforced({ shares }: CountedGroup): boolean {
   return shares.some(({ share }) => !share.isShadow);
+}
+
+/** `nowMs`: milliseconds since the epoch. */
+function statusOf(counted: CountedShare, nowMs: number): DescriptorStatus {
+  const { share, isOverLimit, state } = counted;
+  const { rule, rate } = share.counted;
+  return {
+    isOverLimit: isOverLimit && !share.isShadow,
+    limit: rate && { ...rate, name: rule.limitName },
+    remaining: isOverLimit ? 0 : (state?.remaining ?? 0),
+    resetAfter: Math.ceil(resetAfterMs(counted, nowMs) / 1000),
+  };
+}
+
+/** Until the window ends; of a sliding one, until the limit is full again or, if the hits are over it, until they fit. */
+function resetAfterMs({ share, isOverLimit, state }: CountedShare, nowMs: number): number {
+  const { windowMs } = share.counted.limit.quota;
+  if (share.counted.isAligned) return windowMs - (nowMs % windowMs);
+  if (state === undefined) return 0;
+  return isOverLimit ? state.retryAfterMs : state.resetAfterMs;
 }
 
 /** If one limit is exceeded or an operator blocked a descriptor; of limits in quota mode, if all of them are exceeded. */
@@ -136,6 +150,14 @@ function allowed(decision: Decision): Decision {
 function outcomeOf(counted: CountedShare): HitOutcome {
   if (counted.isOverLimit) return counted.share.isShadow ? 'shadow_over' : 'over';
   return isNear(counted) ? 'near' : 'within';
+}
+
+/** Part of a limit from which on hits are near it, as in envoyproxy/ratelimit. */
+const NEAR = 0.8;
+
+function isNear({ share, state }: CountedShare): boolean {
+  const { limit } = share.counted.limit.quota;
+  return state !== undefined && limit - state.remaining > Math.floor(NEAR * limit);
 }
 
 /** Those of the limit with the least remaining or, if the call is over a limit, of the last such limit. */

@@ -1,7 +1,6 @@
-/**
- * A call of Envoy's rate limit filter, and its answer. The names are those of
- * envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto.
- */
+/** The names are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
+import type { Decision } from '../core/counting/decision.ts';
+import type { NewDenialId } from '../core/denial-naming.ts';
 import type { Entry, Rate } from './rules/rule.ts';
 
 export interface RateLimitCall {
@@ -13,7 +12,6 @@ export interface RateLimitCall {
 
 export interface CallDescriptor {
   readonly entries: Entry[];
-  /** A limit that the caller sets, in place of one of the configuration. */
   limit: LimitOverride | undefined;
   /** Undefined: those of the call. 0: a check that counts nothing. */
   hitsAddend: number | undefined;
@@ -35,7 +33,6 @@ export interface RateLimitAnswer {
   readonly headers: readonly string[];
   /** For a client that is denied; empty: the body is Envoy's. */
   readonly body: string;
-  /** Undefined: none. */
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -65,4 +62,58 @@ export class RefusedCall extends Error {
     super(message);
     this.code = code;
   }
+}
+
+/** An answer, and the decision that metrics, the log and operators see. */
+export interface AnsweredCall {
+  readonly answer: RateLimitAnswer;
+  readonly decision: Decision;
+}
+
+export type HitOutcome = 'within' | 'near' | 'over' | 'shadow_over';
+
+export interface AnswerEvents {
+  readonly newId: NewDenialId;
+  /** A rule counted hits. `limit` is its name in metrics. */
+  counted(limit: string, outcome: HitOutcome, hits: number): void;
+  wouldDeny(decision: Decision): void;
+}
+
+/** Of a call, and of a descriptor. Envoy sends one for each of its actions; each costs a keyed digest. */
+const MOST_DESCRIPTORS = 128;
+const MOST_ENTRIES = 128;
+
+type NewEntry = { -readonly [name in keyof Entry]: Entry[name] };
+
+export function newCall(): RateLimitCall {
+  return { domain: '', descriptors: [], hitsAddend: 0 };
+}
+
+/** Throws a RefusedCall, so that a call with more than Envoy sends is refused before the rest is read. */
+export function addDescriptor({ descriptors }: RateLimitCall): CallDescriptor {
+  if (descriptors.length === MOST_DESCRIPTORS) {
+    throw tooMany(`The call has more than ${MOST_DESCRIPTORS} descriptors.`);
+  }
+  const descriptor: CallDescriptor = {
+    entries: [],
+    limit: undefined,
+    hitsAddend: undefined,
+    isNegativeHits: false,
+  };
+  descriptors.push(descriptor);
+  return descriptor;
+}
+
+/** Throws a RefusedCall. */
+export function addEntry({ entries }: CallDescriptor): NewEntry {
+  if (entries.length === MOST_ENTRIES) {
+    throw tooMany(`A descriptor has more than ${MOST_ENTRIES} entries.`);
+  }
+  const entry: NewEntry = { key: '', value: '' };
+  entries.push(entry);
+  return entry;
+}
+
+function tooMany(text: string): RefusedCall {
+  return new RefusedCall('invalid_argument', text);
 }

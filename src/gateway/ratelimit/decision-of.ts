@@ -1,4 +1,3 @@
-/** The decision about a call, as metrics, the log and operators know decisions. */
 import { type Decision, type Denied, decide } from '../core/counting/decision.ts';
 import { partitionOf } from '../core/counting/descriptor.ts';
 import type { CountedGroup } from './counting/count.ts';

@@ -1,4 +1,5 @@
 /** The dynamic metadata of an answer: the call, and what the rules that admitted it say. As in envoyproxy/ratelimit. */
+import { isRecord } from '../core/is-record.ts';
 import type { CallDescriptor, RateLimitCall } from './call.ts';
 import type { CountedShare } from './counting/count.ts';
 import { OVERRIDE_UNITS } from './messages/units.ts';
@@ -19,7 +20,7 @@ export function metadataOf(call: RateLimitCall, counted: readonly CountedShare[]
 }
 
 function described({ entries, limit, hitsAddend }: CallDescriptor): Struct {
-  const unit = limit && OVERRIDE_UNITS.get(limit.unit)?.toUpperCase();
+  const unit = limit && OVERRIDE_UNITS[limit.unit]?.toUpperCase();
   return {
     entries: entries.map(({ key, value }) => `${key}=${value}`),
     ...(limit && { limit: `requests_per_unit:${limit.requestsPerUnit} unit:${unit}` }),
@@ -32,13 +33,9 @@ function mergedStruct(into: Struct, more: Struct): Struct {
   const merged: Record<string, unknown> = { ...into };
   for (const [name, value] of Object.entries(more)) {
     if (!Object.hasOwn(merged, name)) merged[name] = value;
-    else if (isStruct(merged[name]) && isStruct(value)) {
+    else if (isRecord(merged[name]) && isRecord(value)) {
       merged[name] = mergedStruct(merged[name], value);
     }
   }
   return merged;
-}
-
-function isStruct(value: unknown): value is Struct {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

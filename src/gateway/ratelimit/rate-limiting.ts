@@ -1,15 +1,17 @@
-/** Answers calls of Envoy's rate limit filter: finds the rules, counts, and says what each descriptor has left. */
 import type { HeaderFields } from '../core/check-request.ts';
 import { type CheckSpan, type CountingOptions, createCounting } from '../core/counting/counting.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { Overrides } from '../core/overrides.ts';
 import { type AnswerTerms, createAnswering } from './answering.ts';
-import { type RateLimitCall, RefusedCall } from './call.ts';
+import { type AnswerEvents, type AnsweredCall, type RateLimitCall, RefusedCall } from './call.ts';
 import { type CountedGroup, createGroupCounting } from './counting/count.ts';
-import { type CountedRules, type CountingTerms, countRules } from './counting/counted-rule.ts';
-import { overrideRules } from './counting/override-rules.ts';
+import {
+  type CountedRules,
+  type CountingTerms,
+  countRules,
+  overrideRules,
+} from './counting/counted-rule.ts';
 import { planCall } from './counting/plan.ts';
-import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
 
 export interface RateLimitingOptions extends CountingOptions {
@@ -36,7 +38,6 @@ export interface RateLimiting {
   ): AnsweredCall | Promise<AnsweredCall>;
 }
 
-/** Every domain is unknown. */
 const NO_RULES = new CompiledRules([], new Map());
 
 export function createRateLimiting(options: RateLimitingOptions): RateLimiting {

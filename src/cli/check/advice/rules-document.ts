@@ -1,22 +1,21 @@
 /** Writes `docs/check.md`: the reference of the rules of `headgate check`. */
-import { RULES, type RuleText, type Severity } from '../../../gateway/config/rules.ts';
+import { RULES } from '../../../gateway/config/rules.ts';
 
-const SECTIONS: Readonly<Record<Severity, string>> = {
+const SECTIONS = {
   error: 'Errors: the file is not loaded (exit code 3)',
   warning: 'Warnings: probably not what the author meant (exit code 3 with `--strict`)',
   info: 'Notes: good to know (exit code 0)',
 };
 
 export function checkDocument(): string {
-  const sections = (['error', 'warning', 'info'] as const).map(
-    (severity) => `## ${SECTIONS[severity]}\n\n${tableOf(severity)}`,
+  const sections = Object.entries(SECTIONS).map(
+    ([severity, title]) => `## ${title}\n\n${tableOf(severity)}`,
   );
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-function tableOf(severity: Severity): string {
-  const rules: [string, RuleText][] = Object.entries(RULES);
-  const rows = rules
+function tableOf(severity: string): string {
+  const rows = Object.entries(RULES)
     .filter(([, text]) => text.severity === severity)
     .map(([rule, { meaning, remedy }]) => `| \`${rule}\` | ${meaning} | ${remedy} |\n`);
   return `| rule | meaning | remedy |\n| --- | --- | --- |\n${rows.join('')}`;

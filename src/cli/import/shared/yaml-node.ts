@@ -10,8 +10,7 @@ import {
   type Node,
   parseAllDocuments,
 } from 'yaml';
-import { boundsMistake } from '../../../gateway/config/yaml/bounds.ts';
-import { mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml/mistakes.ts';
+import { boundsMistake, mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml/mistakes.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { ProxyText } from '../../proxy-files/read/proxy-files.ts';
 import { ImportError } from './finding.ts';

@@ -1,8 +1,7 @@
 /** `envoy.service.ratelimit.v3.RateLimitService`: calls over gRPC, and the same calls as JSON. */
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
-import { RefusedCall } from '../../ratelimit/call.ts';
-import type { AnsweredCall } from '../../ratelimit/events.ts';
+import { type AnsweredCall, RefusedCall } from '../../ratelimit/call.ts';
 import { readJsonCall, writeJsonAnswer } from '../../ratelimit/messages/json.ts';
 import { readCall } from '../../ratelimit/messages/request.ts';
 import { writeResponse } from '../../ratelimit/messages/response.ts';

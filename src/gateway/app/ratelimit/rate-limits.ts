@@ -3,7 +3,7 @@ import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Denials } from '../../denials/denials.ts';
-import type { HitOutcome } from '../../ratelimit/events.ts';
+import type { HitOutcome } from '../../ratelimit/call.ts';
 import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import type { UnaryService } from '../../server/grpc/unary-service.ts';
 import type { Handle } from '../../server/handler.ts';

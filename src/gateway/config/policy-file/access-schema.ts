@@ -1,14 +1,12 @@
-/** Schemas of address ranges, and of the `exempt` and `block` lists. */
 import { z } from 'zod';
 import { compileAddressSet } from '../../core/identity/address.ts';
-import { holds, Refusal } from '../refinement.ts';
+import { checkedText, Refusal } from '../refinement.ts';
 
-export const addressRange = z
-  .string()
-  .meta({ title: 'address range', examples: ['10.0.0.0/8', 'loopback'] })
-  .transform(holds(checkAddressRange));
+export const addressRange = checkedText(checkAddressRange, {
+  title: 'address range',
+  examples: ['10.0.0.0/8', 'loopback'],
+});
 
-/** Returns the range. Throws a RangeError whose message says what is wrong. */
 function checkAddressRange(entry: string): string {
   if (/\/0+$/.test(entry)) {
     throw new Refusal(
@@ -20,13 +18,12 @@ function checkAddressRange(entry: string): string {
   return entry;
 }
 
-const expires = z
-  .string()
-  .meta({ title: 'date or time', examples: ['2026-12-31', '2026-12-31T18:00:00Z'] })
-  .transform(holds(parseTime))
-  .describe('The entry has no effect from this time on. A date begins at 00:00 UTC.');
+const expires = checkedText(parseTime, {
+  title: 'date or time',
+  examples: ['2026-12-31', '2026-12-31T18:00:00Z'],
+}).describe('The entry has no effect from this time on. A date begins at 00:00 UTC.');
 
-/** Milliseconds since the epoch. Throws a RangeError whose message gives the right form. */
+/** The result is in milliseconds since the epoch. */
 function parseTime(text: string): number {
   const isTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text).success;
   if (isTime) return Date.parse(text);
@@ -44,20 +41,19 @@ function noAddress(text: string): string {
 }
 
 const NAT64_RANGE = /^64:ff9b::[^/]*\//i;
-const address = z
-  .string()
-  .meta({ title: 'address range', examples: ['203.0.113.0/24', '198.51.100.7'] })
-  .transform(
-    holds((text: string) => {
-      if (NAT64_RANGE.test(text)) {
-        throw new RangeError('is a NAT64 range, write the IPv4 range instead');
-      }
-      const result = addressRange.safeParse(text);
-      if (result.success) return result.data;
-      if (!/\/0+$/.test(text)) throw new RangeError(noAddress(text));
-      throw new Refusal('range-of-everyone', 'contains every address, name a narrower range');
-    }),
-  );
+const address = checkedText(checkAddress, {
+  title: 'address range',
+  examples: ['203.0.113.0/24', '198.51.100.7'],
+});
+
+function checkAddress(text: string): string {
+  if (NAT64_RANGE.test(text))
+    throw new RangeError('is a NAT64 range, write the IPv4 range instead');
+  const result = addressRange.safeParse(text);
+  if (result.success) return result.data;
+  if (!/\/0+$/.test(text)) throw new RangeError(noAddress(text));
+  throw new Refusal('range-of-everyone', 'contains every address, name a narrower range');
+}
 
 const entry = z
   .strictObject({

@@ -1,4 +1,3 @@
-/** Compiles a valid policy file to the policy set that decides requests. */
 import { Calendar } from '../../core/counting/calendar.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
 import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
@@ -6,13 +5,7 @@ import { compileAddressSet } from '../../core/identity/address.ts';
 import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
-import {
-  compilePolicy,
-  type Factors,
-  type LimitDefinition,
-  type Policy,
-  type StoreFailureMode,
-} from '../../core/policy.ts';
+import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { routeMatchOf } from './match.ts';
 import {
   type AccessList,
@@ -36,8 +29,17 @@ export function compilePolicies(
     unverified: identity.api_key.unverified_factor,
     widerNetworks: prefixesOf(identity).slice(1),
   };
-  const policyOf = (entry: DefaultEntry & { readonly name: string }) =>
-    toPolicy({ ...entry, on_store_failure: entry.on_store_failure ?? failureMode }, factors);
+  const policyOf = (entry: DefaultEntry & { readonly name: string }) => {
+    const { name, mode, cost, limits, plans, on_store_failure = failureMode } = entry;
+    const definition = {
+      ...{ name, mode, cost, onStoreFailure: on_store_failure },
+      limits: limits.map(toLimitDefinition),
+      plans: new Map(
+        Object.entries(plans).map(([plan, each]) => [plan, each.map(toLimitDefinition)]),
+      ),
+    };
+    return compilePolicy(definition, factors);
+  };
   const routesOf = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
@@ -59,28 +61,6 @@ export function compilePolicies(
   });
 }
 
-interface NamedEntry extends DefaultEntry {
-  readonly name: string;
-  readonly on_store_failure: StoreFailureMode;
-}
-
-function toPolicy(entry: NamedEntry, factors: Factors): Policy {
-  const plans = Object.entries(entry.plans).map(
-    ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
-  );
-  return compilePolicy(
-    {
-      name: entry.name,
-      mode: entry.mode,
-      cost: entry.cost,
-      onStoreFailure: entry.on_store_failure,
-      limits: entry.limits.map(toLimitDefinition),
-      plans: new Map(plans),
-    },
-    factors,
-  );
-}
-
 function toLimitDefinition({
   rate: { limit, window, windowMs, calendar: unit },
   zone = 'UTC',
@@ -95,7 +75,6 @@ function toLimitDefinition({
   return { ...written, windowMs: calendar.longestMs, calendar };
 }
 
-/** Address ranges that a policy file may name. */
 export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
 
 function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig {

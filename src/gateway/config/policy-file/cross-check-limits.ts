@@ -1,5 +1,3 @@
-/** Finds limits that repeat each other, never admit a request, or count by an unknown identity. */
-
 import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
@@ -11,20 +9,12 @@ import {
   type IdentitySection,
   type LimitEntry,
   limitLists,
-  type PolicyEntry,
+  type Sections,
 } from './valid-file.ts';
 
-interface LimitSections {
-  readonly identity: IdentitySection | undefined;
-  readonly fallback: DefaultEntry | undefined;
-  readonly entries: readonly (PolicyEntry | undefined)[];
-}
+export type Mistakes = Generator<DiagnosticDraft>;
 
-export function* limitMistakes({
-  identity,
-  fallback,
-  entries,
-}: LimitSections): Generator<DiagnosticDraft> {
+export function* limitMistakes({ identity, fallback, entries }: Sections): Mistakes {
   for (const [index, entry] of entries.entries()) {
     if (entry) yield* mistakesOfEntry(entry, ['policies', index], identity);
   }
@@ -35,7 +25,7 @@ function* mistakesOfEntry(
   entry: DefaultEntry,
   at: Path,
   identity: IdentitySection | undefined,
-): Generator<DiagnosticDraft> {
+): Mistakes {
   for (const { limits, path: listPath } of limitLists(entry, at)) {
     const known = new Set<string>();
     for (const [index, limit] of limits.entries()) {
@@ -63,11 +53,7 @@ function repeatedLimit({ per, rate }: LimitEntry, path: Path): DiagnosticDraft {
   return { rule: 'limit-twice', path, message };
 }
 
-function* costMistakes(
-  { rate, burst }: LimitEntry,
-  cost: number,
-  path: Path,
-): Generator<DiagnosticDraft> {
+function* costMistakes({ rate, burst }: LimitEntry, cost: number, path: Path): Mistakes {
   const rule = 'cost-above-limit';
   if (burst === undefined && cost > rate.limit) {
     const message = `a request costs ${cost} and the limit is ${rate.limit}, so every request would be denied`;
@@ -79,10 +65,7 @@ function* costMistakes(
   }
 }
 
-function* burstMistakes(
-  { rate, algorithm, burst }: LimitEntry,
-  path: Path,
-): Generator<DiagnosticDraft> {
+function* burstMistakes({ rate, algorithm, burst }: LimitEntry, path: Path): Mistakes {
   if (burst === undefined) return;
   if (algorithm !== 'token-bucket') {
     const remedy =
@@ -100,7 +83,7 @@ function* perMistakes(
   { per }: LimitEntry,
   path: Path,
   identity: IdentitySection | undefined,
-): Generator<DiagnosticDraft> {
+): Mistakes {
   if (per !== 'user' && per !== 'api_key') return;
   if (identity?.sources.includes(per) !== false) return;
   const message = `no client has a ${per}: add ${per} to identity.sources`;
@@ -108,11 +91,7 @@ function* perMistakes(
 }
 
 /** A verified header that no limit is per is mostly misspelled in one of the two places. */
-export function* verifiedHeaderMistakes({
-  identity,
-  fallback,
-  entries,
-}: LimitSections): Generator<DiagnosticDraft> {
+export function* verifiedHeaderMistakes({ identity, fallback, entries }: Sections): Mistakes {
   // The limits of an entry with mistakes are unknown.
   if (entries.includes(undefined) || fallback === undefined) return;
   const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));
@@ -124,7 +103,7 @@ export function* verifiedHeaderMistakes({
   }
 }
 
-function* windowMistakes(limit: LimitEntry, path: Path): Generator<DiagnosticDraft> {
+function* windowMistakes(limit: LimitEntry, path: Path): Mistakes {
   const { rate, zone, algorithm, per } = limit;
   if (algorithm !== 'fixed-window' && rate.calendar === undefined && rate.limit > MAX_LIMIT) {
     yield { rule: 'invalid-value', path, message: tooLarge(limit) };

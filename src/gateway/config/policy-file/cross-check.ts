@@ -1,33 +1,15 @@
-/** Finds mistakes that only two places of a policy file together show, such as a name used twice. */
-
 import { routeKeys } from '../../core/matching/matcher.ts';
+import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
-import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
-import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
-import type { KeyEntry } from './key-list.ts';
+import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
+import { keyTwice, repeatedKeys } from './key-list.ts';
 import { routeMatchOf } from './match.ts';
-import type { AccessList, DefaultEntry, IdentitySection, PolicyEntry } from './valid-file.ts';
+import { type Sections, sourceName } from './valid-file.ts';
 
-/** The sections of a file. Sections with mistakes are undefined. */
-export interface Sections {
-  readonly identity: IdentitySection | undefined;
-  /** From the policy file or the key file. */
-  readonly keys: readonly KeyEntry[] | undefined;
-  readonly exempt: AccessList | undefined;
-  readonly block: AccessList | undefined;
-  readonly fallback: DefaultEntry | undefined;
-  readonly entries: readonly (PolicyEntry | undefined)[];
-  /** The names of all entries, including entries with mistakes. */
-  readonly names: readonly unknown[];
-  readonly caseSensitive: boolean;
-}
+/** Lines count from 1. */
+type LineAt = (path: Path) => number;
 
-/** Returns at most `max` mistakes. `lineAt` gives the line of a path, counted from 1. */
-export function crossCheck(
-  sections: Sections,
-  lineAt: (path: Path) => number,
-  max: number,
-): DiagnosticDraft[] {
+export function crossCheck(sections: Sections, lineAt: LineAt, max: number): DiagnosticDraft[] {
   const found: DiagnosticDraft[] = [];
   for (const mistake of mistakesIn(sections, lineAt)) {
     if (found.length >= max) break;
@@ -36,10 +18,7 @@ export function crossCheck(
   return found;
 }
 
-function* mistakesIn(
-  sections: Sections,
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* nameMistakes(sections, lineAt);
   yield* limitMistakes(sections);
   yield* tieMistakes(sections, lineAt);
@@ -50,11 +29,7 @@ function* mistakesIn(
   yield* verifiedHeaderMistakes(sections);
 }
 
-/** `names` are those of the entries, and unknown values where an entry has none. */
-function* nameMistakes(
-  { names }: { readonly names: readonly unknown[] },
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* nameMistakes({ names }: Sections, lineAt: LineAt): Mistakes {
   const firsts = new Map<string, number>();
   for (const [index, name] of names.entries()) {
     if (typeof name !== 'string') continue;
@@ -70,16 +45,8 @@ function* nameMistakes(
   }
 }
 
-interface Routes {
-  readonly entries: readonly (PolicyEntry | undefined)[];
-  readonly caseSensitive: boolean;
-}
-
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
-function* tieMistakes(
-  { entries, caseSensitive }: Routes,
-  lineAt: (path: Path) => number,
-): Generator<DiagnosticDraft> {
+function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mistakes {
   const taken = new Map<string, number>();
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.always) continue;
@@ -96,6 +63,49 @@ function* tieMistakes(
         'make one of them more specific, or set "always: true" to apply both';
       yield { rule: 'policies-tie', path: ['policies', index, 'match'], message };
       break;
+    }
+  }
+}
+
+function* sourceMistakes({ identity }: Sections): Mistakes {
+  const sources = (identity?.sources ?? []).map(sourceName);
+  for (const [index, source] of sources.entries()) {
+    const path = ['identity', 'sources', index];
+    if (sources.indexOf(source) !== index) {
+      const message = `${source} is listed twice, keep the first one`;
+      yield { rule: 'source-twice', path, message };
+    } else if (sources.slice(0, index).includes('ip')) {
+      const message = `${source} is never used, because every request has an ip: put ip last`;
+      yield { rule: 'source-never-reached', path, message };
+    }
+  }
+}
+
+function* keyMistakes({ identity }: Sections): Mistakes {
+  const keys = identity?.api_key.keys ?? [];
+  // A key file is checked when it is read.
+  if (typeof keys === 'string') return;
+  for (const index of repeatedKeys(keys)) {
+    yield keyTwice(['identity', 'api_key', 'keys', index, 'sha256']);
+  }
+}
+
+function* listedClientMistakes(
+  section: 'exempt' | 'block',
+  { identity, keys, ...lists }: Sections,
+): Mistakes {
+  // Keys with mistakes are unknown.
+  if (identity === undefined || keys === undefined) return;
+  const ids = new Set(keys.map(({ id }) => id));
+  for (const [index, { key }] of (lists[section] ?? []).entries()) {
+    if (key === undefined) continue;
+    const path = [section, index, 'key'];
+    if (!ids.has(key)) {
+      const message = `no key with this id is listed${hint(key, [...ids])}`;
+      yield { rule: 'key-unknown', path, message };
+    } else if (!identity.sources.includes('api_key')) {
+      const message = 'no client has an api_key: add api_key to identity.sources';
+      yield { rule: 'key-without-source', path, message };
     }
   }
 }

@@ -1,9 +1,9 @@
-/** Schema of the `identity` section: how clients are identified, and which proxies are trusted. */
 import { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
 import { addressRange } from './access-schema.ts';
 import { keyListSchema } from './key-list.ts';
+import { listed } from './schema-sentences.ts';
 
 const headerName = z
   .string()
@@ -56,7 +56,7 @@ const source = z.union(
 
 /** People write names of headers here. */
 function noSource(text: string): string {
-  const problem = `must be ${SOURCES.slice(0, -1).join(', ')} or ip, not "${text}"`;
+  const problem = `must be ${listed(SOURCES, 'or')}, not "${text}"`;
   const meant = hint(text, SOURCES);
   if (meant !== '') return `${problem}${meant}`;
   const header = text.toLowerCase();

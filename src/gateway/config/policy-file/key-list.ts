@@ -1,4 +1,3 @@
-/** Schema and reader of listed API keys, which are in the policy file or in a key file. */
 import { z } from 'zod';
 import { FileError } from '../config-error.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';

@@ -1,10 +1,9 @@
-/** Schema of limits and plans. */
 import { z } from 'zod';
 import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
 import type { HeaderPartition, NamedPartition, Partition } from '../../core/policy.ts';
 import { hint } from '../closest-word.ts';
-import { parseRate, RATE_PATTERN, type Rate } from '../rate.ts';
-import { holds } from '../refinement.ts';
+import { parseRate, RATE_PATTERN } from '../rate.ts';
+import { checkedText } from '../refinement.ts';
 import { shortName } from './key-list.ts';
 import { checkZone, ZONE_PATTERN } from './zone.ts';
 
@@ -32,42 +31,31 @@ export function parsePartition(text: string): Partition {
   );
 }
 
-const rateText = z
-  .string()
-  .meta({
-    title: 'rate',
-    pattern: RATE_PATTERN.source,
-    examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
-  })
-  .transform(holds(parseRate))
-  .describe(
-    'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
-      'Or requests per day, week, month or year of the calendar, at most 4294967295.',
-  );
+const rateText = checkedText(parseRate, {
+  title: 'rate',
+  pattern: RATE_PATTERN.source,
+  examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
+}).describe(
+  'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
+    'Or requests per day, week, month or year of the calendar, at most 4294967295.',
+);
 
-const per = z
-  .string()
-  .meta({
-    title: 'share',
-    pattern: PARTITION_PATTERN.source,
-    examples: ['client', 'ip', 'header:x-tenant'],
-  })
-  .transform(holds(parsePartition))
-  .describe(
-    'What has its own counter: each client, ip, api_key, user, header:<name>, or global for one counter in all. ' +
-      'A request without that key, user or header counts for its address.',
-  );
+const per = checkedText(parsePartition, {
+  title: 'share',
+  pattern: PARTITION_PATTERN.source,
+  examples: ['client', 'ip', 'header:x-tenant'],
+}).describe(
+  'What has its own counter: each client, ip, api_key, user, header:<name>, or global for one counter in all. ' +
+    'A request without that key, user or header counts for its address.',
+);
 
 export const units = z.int().min(1).max(MAX_LIMIT);
 
-const zone = z
-  .string()
-  .meta({
-    title: 'time zone',
-    pattern: ZONE_PATTERN.source,
-    examples: ['Europe/Zurich', 'America/New_York'],
-  })
-  .transform(holds(checkZone))
+const zone = checkedText(checkZone, {
+  title: 'time zone',
+  pattern: ZONE_PATTERN.source,
+  examples: ['Europe/Zurich', 'America/New_York'],
+})
   .optional()
   .describe('For a day, week, month or year: the time zone of its calendar. Default: UTC.');
 
@@ -91,15 +79,11 @@ const limitKeys = z.strictObject({
   count_rejected: z.boolean().default(false).describe('Whether denied requests count too.'),
 });
 
-type LimitKeys = z.output<typeof limitKeys>;
-
-function completed(limit: LimitKeys) {
-  return { ...limit, algorithm: limit.algorithm ?? usualAlgorithm(limit.rate) };
-}
-
 /** Only fixed windows can be those of a calendar. */
-function usualAlgorithm({ calendar }: Rate): Algorithm {
-  return calendar === undefined ? 'sliding-window-log' : 'fixed-window';
+function completed(limit: z.output<typeof limitKeys>) {
+  const usual: Algorithm =
+    limit.rate.calendar === undefined ? 'sliding-window-log' : 'fixed-window';
+  return { ...limit, algorithm: limit.algorithm ?? usual };
 }
 
 const PLAIN_LIMIT = {

@@ -1,9 +1,7 @@
-/** `match` of a policy: its schema, and the route that it becomes. */
-
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
-import { holds } from '../refinement.ts';
+import { checkedText } from '../refinement.ts';
 import { checkPathTemplate, literalPath } from './path-template.ts';
 
 export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
@@ -62,7 +60,6 @@ function problemOf(text: string): string {
   return /[A-Z]/.test(text) ? 'has upper-case letters' : 'is not a host name';
 }
 
-/** The hosts that the author probably meant. */
 function meantBy(text: string): string[] {
   const written = text
     .trim()
@@ -84,24 +81,22 @@ function meantBy(text: string): string[] {
   });
 }
 
-const method = z
-  .string()
-  .meta({ title: 'upper-case method', pattern: METHOD_PATTERN.source, examples: ['POST'] })
-  .transform(holds(checkMethodName));
+const method = checkedText(checkMethodName, {
+  title: 'upper-case method',
+  pattern: METHOD_PATTERN.source,
+  examples: ['POST'],
+});
 
-const host = z
-  .string()
-  .meta({
-    title: 'lower-case host',
-    pattern: HOST_PATTERN.source,
-    examples: ['api.example.com', '*.example.com'],
-  })
-  .transform(holds(checkHostTemplate));
+const host = checkedText(checkHostTemplate, {
+  title: 'lower-case host',
+  pattern: HOST_PATTERN.source,
+  examples: ['api.example.com', '*.example.com'],
+});
 
-const path = z
-  .string()
-  .meta({ title: 'path', examples: ['/api/auth/login', '/users/:id', '/static/*'] })
-  .transform(holds(checkPathTemplate));
+const path = checkedText(checkPathTemplate, {
+  title: 'path',
+  examples: ['/api/auth/login', '/users/:id', '/static/*'],
+});
 
 export const matchSchema = z
   .strictObject({
@@ -114,12 +109,10 @@ export const matchSchema = z
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
-/** A policy as far as it says which requests it applies to. */
 interface Matching {
   readonly match?: z.output<typeof matchSchema> | undefined;
 }
 
-/** The route of a policy for the matcher. */
 export function routeMatchOf({ match }: Matching, caseSensitive: boolean): RouteMatch {
   const path = match?.path === undefined ? undefined : literalPath(match.path);
   return {

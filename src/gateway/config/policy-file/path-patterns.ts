@@ -1,8 +1,6 @@
-/**
- * Finds patterns of other languages in a path: regular expressions, globs, and the patterns of routers and proxies.
- * headgate would compare them literally, so each is a mistake. The message suggests what to write if that is clear.
- */
+/** Finds patterns of other languages in a path. headgate would compare them literally, so each is a mistake. */
 import { canonicalPath } from '../../core/path/path.ts';
+import { listed } from './schema-sentences.ts';
 
 /** Says what is wrong with the path and what to write; undefined for a path without patterns. */
 export function patternMistake(text: string): string | undefined {
@@ -87,7 +85,6 @@ function severalPaths(text: string): string | undefined {
   return paths.length === 1 ? undefined : `"${text}" has several paths${writing(paths)}`;
 }
 
-/** A space, a query or a fragment. */
 function wrongEnd(text: string): string | undefined {
   if (/\s/.test(text)) {
     if (/\s[}\]]+$/.test(text)) {
@@ -128,7 +125,6 @@ function problemOf(segment: string, text: string): string {
     : `"${segment}" is a pattern, and paths have no patterns`;
 }
 
-/** How to write the characters literally, if that is possible. */
 function literally(segment: string): string {
   if (/^:|[*?\\]|\.\.\./.test(segment)) return '';
   const escaping = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -141,7 +137,7 @@ function writing(paths: readonly string[]): string {
   if (paths.length === 0 || !paths.every(isValid)) return '';
   if (paths.length === 1) return `: write "${paths[0]}"`;
   const all = paths.map((path) => `"${path}"`);
-  return `: write one policy for each of ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+  return `: write one policy for each of ${listed(all)}`;
 }
 
 function isValid(path: string): boolean {
@@ -172,7 +168,6 @@ function rewritten(text: string): string[] {
   return [...new Set(paths.map((each) => each || '/'))];
 }
 
-/** How other languages name the parameter of a segment. */
 const NAMED: readonly RegExp[] = [
   /^:([A-Za-z_]\w*)[^\w:-]/, // :id(\d+), :id?
   /^\$?\{+\*{0,2}([A-Za-z_]\w*)\W/, // {id}, {id:[0-9]+}, {*rest}, ${id}
@@ -193,7 +188,6 @@ const CHOICE = /^([\w.~-]*)(?:\((?:\?:)?|\{)([\w.~-]+(?:[|,][\w.~-]+)+)[)}]([\w.
 const BARE_CHOICE = /^[\w.~-]+(?:\|[\w.~-]+)+$/;
 const OPTIONAL = /^(?::\w+|\{\w+\}|\(.*\)|\[\[?\w+\]\]?)\?$/;
 
-/** The segments, each with its slash, that the author probably meant by one. */
 function meantBy(segment: string, isLast: boolean): string[] {
   const isPlain = !PATTERN.test(segment) && !segment.includes(':');
   if (isPlain || PARAMETER.test(segment)) return [`/${segment}`];

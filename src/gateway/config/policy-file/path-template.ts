@@ -1,7 +1,4 @@
-/**
- * Validates path templates of policies: `/users/:id/files/*`. Parameters and `*` are whole segments. Other pattern
- * languages are mistakes, since they would match nothing. Other characters stand for themselves; `%28` is a literal "(".
- */
+/** Parameters and `*` are whole segments of a path template. Other characters stand for themselves; `%28` is a literal "(". */
 import { canonicalPath } from '../../core/path/path.ts';
 import { patternMistake } from './path-patterns.ts';
 
@@ -35,7 +32,6 @@ export function literalPath(template: string): string {
   return template.includes('%') ? template.split('/').map(literalSegment).join('/') : template;
 }
 
-/** Characters with a meaning for the matcher, and control characters. */
 const NOT_LITERAL = /^:|[*?#\p{Cc}]/u;
 
 function literalSegment(segment: string): string {

@@ -1,8 +1,6 @@
 /**
- * Holds the policy set in force, and reloads it when its files change.
- *
- * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
- * it has not changed for a while, and after a longer time if it removes policies.
+ * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after it
+ * has not changed for a while, and after a longer time if it removes policies.
  */
 import type { PolicySet } from '../../core/matching/policy-set.ts';
 import { printable } from '../../core/printable.ts';
@@ -13,6 +11,7 @@ import {
   type FileVersions,
   isWrittenInPlace,
   versionsOf,
+  type Watched,
 } from '../file-watch.ts';
 import { SMALL_BYTES } from '../in-thread.ts';
 import { compilePolicies } from './compile.ts';
@@ -28,55 +27,39 @@ import {
 const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
-interface PendingChange {
-  /** Changes with the files. */
-  readonly state: string;
-  /** Milliseconds in this state before the files are read. */
-  readonly settledAfterMs: number;
-}
-
-export interface PolicySource {
+export interface PolicySource extends Watched {
   /** A reload replaces the whole set. A request uses the set that was current when it began. */
   readonly current: PolicySet;
-  /** Notes for the author of the file, as lines. */
   readonly notes: readonly string[];
   /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
-  readonly history: Pick<ReloadHistory, 'sinceMs' | 'refused'>;
-  /** The policy file, and the files that it refers to. */
-  readonly files: readonly string[];
-  /** Undefined while the files are the same as when they were last read. */
-  pending(): PendingChange | undefined;
+  readonly history: Readonly<ReloadHistory>;
   /**
-   * Reads the files again. If they have mistakes, rejects with a ConfigError and keeps the current set. Resolves to
-   * undefined if the files need to settle for longer than `settledMs`, or change while they are read. Without
-   * `settledMs`, loads the files as they are.
+   * Rejects with a ConfigError if the files have mistakes, and keeps the current set. Resolves to undefined if they need to
+   * settle for longer than `settledMs`, or change while they are read. Without `settledMs`, it loads them as they are.
+   * `removed` are the names of policies that the new files no longer have.
    */
-  reload(settledMs?: number): Promise<Reloaded | undefined>;
+  reload(settledMs?: number): Promise<{ readonly removed: readonly string[] } | undefined>;
 }
 
-interface Reloaded {
-  /** The names of policies that the new files no longer have. */
-  readonly removed: readonly string[];
+interface ReloadHistory {
+  /** Since when the files apply, milliseconds since the epoch. */
+  sinceMs: number;
+  /** Of the last reload; each mistake as `file:line:column: path: what is wrong`. */
+  refused: { readonly atMs: number; readonly mistakes: readonly string[] } | undefined;
 }
 
 /** Throws a ConfigError when a file cannot be read or has mistakes. */
 export function openPolicySource(paths: PolicyFiles): PolicySource {
   const opened = readPolicies(paths);
   let loaded = compiled(opened);
-  const history = new ReloadHistory(Date.now);
+  const history: ReloadHistory = { sinceMs: Date.now(), refused: undefined };
   let inForce = opened.versions;
   /** The files when they were last read, valid or not. */
   let read = opened.versions;
   /** Files that need longer to settle, in this state. */
   let held: { readonly files: readonly string[]; readonly state: string } | undefined;
 
-  const lookAt = (files: Iterable<string>) => {
-    const versions = versionsOf(files);
-    return { versions, state: [...versions.values()].map(({ id }) => id).join('\n') };
-  };
-  const removedBy = ({ found }: Reading) =>
-    'mistakes' in found ? [] : namesMissing(loaded.policySet, found.file.entries);
   const readAnywhere = async () => {
     const { versions } = lookAt(read.keys());
     try {
@@ -89,7 +72,7 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
   };
   const load = async (settledMs = Number.POSITIVE_INFINITY) => {
     const reading = await readAnywhere();
-    const removed = removedBy(reading);
+    const removed = namesMissing(loaded.policySet, reading);
     if (settledMs !== Number.POSITIVE_INFINITY) {
       const files = [...reading.versions.keys()];
       if (!areSame(reading.versions, versionsOf(files))) return undefined;
@@ -125,82 +108,39 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
       const waits = waitsFor(read, versions);
       return { state, settledAfterMs: state === held?.state ? waits.removing : waits.any };
     },
-    reload: (settledMs) =>
-      history.record(
-        () => load(settledMs),
-        () => loaded.digest,
-      ),
+    async reload(settledMs) {
+      const { digest } = loaded;
+      try {
+        const reloaded = await load(settledMs);
+        if (reloaded !== undefined) history.refused = undefined;
+        if (loaded.digest !== digest) history.sinceMs = Date.now();
+        return reloaded;
+      } catch (error) {
+        const mistakes = error instanceof ConfigError ? error.mistakes : [printable(String(error))];
+        history.refused = { atMs: Date.now(), mistakes };
+        throw error;
+      }
+    },
   };
+}
+
+function lookAt(files: Iterable<string>) {
+  const versions = versionsOf(files);
+  return { versions, state: [...versions.values()].map(({ id }) => id).join('\n') };
 }
 
 function waitsFor(before: FileVersions, now: FileVersions) {
   return isWrittenInPlace(before, now) ? WRITTEN_IN_PLACE_MS : REPLACED_MS;
 }
 
-/** The names of policies that a file no longer has. */
-function namesMissing(
-  { policies, fallback }: PolicySet,
-  entries: readonly { readonly name: string }[],
-): string[] {
-  const names = new Set(entries.map(({ name }) => name));
+function namesMissing({ policies, fallback }: PolicySet, { found }: Reading): string[] {
+  if ('mistakes' in found) return [];
+  const names = new Set(found.file.entries.map(({ name }) => name));
   return policies.flatMap((each) => (each === fallback || names.has(each.name) ? [] : each.name));
 }
 
-interface Loaded {
-  readonly policySet: PolicySet;
-  readonly notes: readonly string[];
-  readonly digest: string;
-}
-
-/** Throws a ConfigError. */
-function compiled({ found }: Reading): Loaded {
+function compiled({ found }: Reading) {
   if ('mistakes' in found) throw new ConfigError(found.mistakes);
   const { file, ranges, notes, digest } = found;
   return { policySet: compilePolicies(file, ranges), notes, digest };
-}
-
-interface RefusedFiles {
-  /** Milliseconds since the epoch. */
-  readonly atMs: number;
-  /** Each as `file:line:column: path: what is wrong`. */
-  readonly mistakes: readonly string[];
-}
-
-class ReloadHistory {
-  readonly #now: () => number;
-  #sinceMs: number;
-  #refused: RefusedFiles | undefined;
-
-  constructor(now: () => number) {
-    this.#now = now;
-    this.#sinceMs = now();
-  }
-
-  /** Since when the files apply, milliseconds since the epoch. */
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  /** Undefined if the last reload succeeded. */
-  get refused(): RefusedFiles | undefined {
-    return this.#refused;
-  }
-
-  /** Settles as `reload` does. `digest` is that of the files in force. */
-  async record<T>(
-    reload: () => Promise<T | undefined>,
-    digest: () => string,
-  ): Promise<T | undefined> {
-    const before = digest();
-    try {
-      const reloaded = await reload();
-      if (reloaded !== undefined) this.#refused = undefined;
-      if (digest() !== before) this.#sinceMs = this.#now();
-      return reloaded;
-    } catch (error) {
-      const mistakes = error instanceof ConfigError ? error.mistakes : [printable(String(error))];
-      this.#refused = { atMs: this.#now(), mistakes };
-      throw error;
-    }
-  }
 }

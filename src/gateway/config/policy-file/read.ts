@@ -1,4 +1,3 @@
-/** Reads the policy file and the files that it refers to, and records the version of each. */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
@@ -19,7 +18,6 @@ import { readKeyFile } from './key-list.ts';
 import type { ValidFile } from './valid-file.ts';
 import { type ValidPolicies, validatePolicyFile } from './validate.ts';
 
-/** Paths. */
 export interface PolicyFiles {
   readonly policies: string;
   readonly cloudflareRanges: string;
@@ -37,7 +35,6 @@ export interface Found {
   readonly ranges: KnownRanges;
   /** Each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** Gateways with the same text in all files have the same digest. */
   readonly digest: string;
 }
 
@@ -122,7 +119,6 @@ const range = addressRange.transform(
 const schema = z.strictObject({ checked: z.iso.date(), ranges: z.array(range).min(1) });
 
 export interface CloudflareRanges extends z.output<typeof schema> {
-  /** True for the list that came with headgate. */
   readonly isShipped?: boolean;
 }
 
@@ -140,7 +136,6 @@ export function parseCloudflareRanges(text: string, fileName: string): Cloudflar
 
 const MAX_AGE_DAYS = 90;
 
-/** Says that a list is old. Undefined if it is not. */
 export function ageOf({ checked }: CloudflareRanges, nowMs: number): string | undefined {
   const days = Math.floor((nowMs - Date.parse(checked)) / DAY_MS);
   if (days <= MAX_AGE_DAYS) return undefined;
@@ -149,10 +144,7 @@ export function ageOf({ checked }: CloudflareRanges, nowMs: number): string | un
 
 const WORK = 'readPolicies';
 
-/**
- * Reads in a new thread, because thousands of policies or keys take seconds to parse. Compiling the result is a tenth of
- * the work. Rejects when the files take too long or too much memory to read.
- */
+/** Reads in a new thread, because thousands of policies or keys take seconds to parse. Compiling is a tenth of the work. */
 export function readPoliciesElsewhere(paths: PolicyFiles): Promise<Reading> {
   return runElsewhere(new URL(import.meta.url), WORK, paths);
 }

@@ -1,4 +1,3 @@
-/** Turns the issues of a zod schema into diagnostics that say what is wrong and what would be right. */
 import type { z } from 'zod';
 import { closest, hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
@@ -11,7 +10,6 @@ import { listed, sentence } from './schema-sentences.ts';
 const MAX_MISTAKES = 100;
 const MAX_UNKNOWN_KEYS = 50;
 
-/** Where the validated part is in the file. */
 interface Part {
   readonly schema: z.ZodType;
   readonly at: Path;
@@ -20,12 +18,10 @@ interface Part {
   readonly inside?: readonly PropertyKey[];
 }
 
-/** Where a value of a file is, and where its mistakes go. */
 interface Target extends Pick<Part, 'at' | 'yaml'> {
   readonly mistakes: DiagnosticDraft[];
 }
 
-/** More would take long to place, and nobody corrects more at a time. */
 export const MAX_FILE_MISTAKES = 1_000;
 
 /** The value as the schema reads it. Undefined if it has mistakes, or the file has too many. */
@@ -96,19 +92,18 @@ function unknownKeys(
   { schema, yaml, inside = [] }: Part,
 ): DiagnosticDraft[] {
   const known = knownKeys(schema, [...inside, ...issue.path]);
-  const rule = 'unknown-key';
-  const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map(
-    (key) =>
-      ({
-        rule,
-        offset: yaml.offsetOfKey(path, key),
-        path: [...path, key],
-        message: `is not a known key${hintAt(key, known)}`,
-      }) as const,
-  );
+  const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map((key): DiagnosticDraft => {
+    const message = `is not a known key${hintAt(key, known)}`;
+    return {
+      rule: 'unknown-key',
+      offset: yaml.offsetOfKey(path, key),
+      path: [...path, key],
+      message,
+    };
+  });
   const left = issue.keys.length - MAX_UNKNOWN_KEYS;
   if (left <= 0) return named;
-  return [...named, { rule, path, message: `has ${left} more unknown keys` }];
+  return [...named, { rule: 'unknown-key', path, message: `has ${left} more unknown keys` }];
 }
 
 function ruleOf(issue: z.core.$ZodIssue): Rule {
@@ -136,7 +131,6 @@ function likeliestBranch(issue: z.core.$ZodIssueInvalidUnion): readonly z.core.$
   return meant ?? [{ code: 'custom', path: [], message: issue.message, input: issue.input }];
 }
 
-/** The keys that a schema knows at a path; empty if there is no map. */
 function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const definition = (schema as z.ZodType).def as {
     type: string;

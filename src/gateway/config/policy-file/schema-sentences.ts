@@ -1,9 +1,7 @@
-/** Says in a sentence what is wrong with a value, and what would be right. */
 import type { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import type { Path } from '../diagnostic.ts';
 
-/** What an issue of a schema says of the value at the path. */
 export function sentence(issue: z.core.$ZodIssue, path: Path): string {
   switch (issue.code) {
     case 'invalid_type': {

@@ -7,8 +7,7 @@ import type { accessSchema } from './access-schema.ts';
 import type { identitySchema, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import type { limits } from './limit-schema.ts';
-import type { answersSchema } from './policy-file-schema.ts';
-import type { defaultSchema, policySchema } from './policy-schema.ts';
+import type { answersSchema, defaultSchema, policySchema } from './policy-file-schema.ts';
 
 export type IdentitySection = z.output<typeof identitySchema>;
 /** Entries have their places once the whole file is valid. */
@@ -22,7 +21,6 @@ export interface ValidFile {
   readonly exempt: AccessList;
   readonly block: AccessList;
   readonly caseSensitive: boolean;
-  /** Applies to policies without `on_store_failure`. */
   readonly failureMode: StoreFailureMode;
   readonly fallback: DefaultEntry;
   readonly entries: readonly PolicyEntry[];
@@ -30,12 +28,9 @@ export interface ValidFile {
 
 export type LimitEntry = z.output<typeof limits>[number];
 
-interface LimitedEntry {
-  readonly limits: readonly LimitEntry[];
-  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
-}
+type LimitedEntry = Pick<DefaultEntry, 'limits' | 'plans'>;
 
-/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
+/** `at` is the path of the policy. */
 export function limitLists(
   { limits, plans }: LimitedEntry,
   at: Path,
@@ -49,7 +44,6 @@ export function limitLists(
   ];
 }
 
-/** The limits of a policy and of all its plans. */
 export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
   return [limits, ...Object.values(plans)].flat();
 }
@@ -62,17 +56,11 @@ export interface PlacedEntry {
   readonly at: Path;
 }
 
-/** The default and every policy, with their paths. */
-export function everyEntry({ fallback, entries }: EntrySections): PlacedEntry[] {
+export function everyEntry({ fallback, entries }: ValidFile): PlacedEntry[] {
   return [
     { entry: fallback, at: ['default'] },
     ...entries.map((entry, index) => ({ entry, at: ['policies', index] })),
   ];
-}
-
-export interface EntrySections {
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
 }
 
 /** Narrowest network first. The first has a factor of 1. */
@@ -83,4 +71,18 @@ export function prefixesOf({ ip }: IdentitySection): readonly PrefixFactor[] {
 /** The name of a source in the file, in logs and metrics. An address header has the name of the header. */
 export function sourceName(source: IdentitySection['sources'][number]): string {
   return typeof source === 'string' ? source : source.header.replaceAll('-', '_');
+}
+
+/** The sections of a file. Sections with mistakes are undefined. */
+export interface Sections {
+  readonly identity: IdentitySection | undefined;
+  /** From the policy file or the key file. */
+  readonly keys: readonly KeyEntry[] | undefined;
+  readonly exempt: AccessList | undefined;
+  readonly block: AccessList | undefined;
+  readonly fallback: DefaultEntry | undefined;
+  readonly entries: readonly (PolicyEntry | undefined)[];
+  /** The names of all entries, including entries with mistakes. */
+  readonly names: readonly unknown[];
+  readonly caseSensitive: boolean;
 }

@@ -1,24 +1,24 @@
-/** Validates the text of a policy file, and reports every mistake at once. */
 import type { z } from 'zod';
+import { isRecord } from '../../core/is-record.ts';
 import { FileError } from '../config-error.ts';
 import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
-import { crossCheck, type Sections } from './cross-check.ts';
+import { crossCheck } from './cross-check.ts';
 import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { notesOn } from './notes.ts';
 import {
   answersSchema,
+  defaultSchema,
   globalFailureMode,
   matchingSchema,
   outlineSchema,
+  policySchema,
 } from './policy-file-schema.ts';
-import { defaultSchema, policySchema } from './policy-schema.ts';
 import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
-import type { IdentitySection, ValidFile } from './valid-file.ts';
+import type { IdentitySection, Sections, ValidFile } from './valid-file.ts';
 
-/** Reads the files that a policy file names. */
 export interface PolicyFileContext {
   /** Throws a FileError if there is no such key file, or it has mistakes. */
   readKeyFile(name: string): readonly KeyEntry[];
@@ -26,11 +26,9 @@ export interface PolicyFileContext {
 
 export interface ValidPolicies {
   readonly file: ValidFile;
-  /** Notes on approximate limits, for the author of the file. */
   readonly notes: readonly DiagnosticDraft[];
   /** Whether the file has a value at this path; false if a default applies. */
   isWritten(path: Path): boolean;
-  /** Looks up the places of diagnostics in the file. */
   place(drafts: readonly DiagnosticDraft[]): Diagnostic[];
 }
 
@@ -69,7 +67,7 @@ function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
   const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) =>
     parsePart(schema, value, { at, yaml, mistakes });
   parse(outlineSchema, yaml.value, []);
-  const written = isMap(yaml.value) ? yaml.value : {};
+  const written = isRecord(yaml.value) ? yaml.value : {};
   const policies: unknown[] = Array.isArray(written.policies) ? written.policies : [];
   const matching = parse(matchingSchema, written.matching ?? {}, ['matching']);
   return {
@@ -79,22 +77,16 @@ function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
     block: parse(accessSchema, written.block ?? [], ['block']),
     failureMode: parse(globalFailureMode, written.on_store_failure, ['on_store_failure']),
     // The outline reports a default that is missing or not a map.
-    fallback: isMap(written.default)
+    fallback: isRecord(written.default)
       ? parse(defaultSchema, written.default, ['default'])
       : undefined,
     entries: policies.map((entry, i) => parse(policySchema, entry, ['policies', i])),
-    names: policies.map((entry) => (isMap(entry) ? entry.name : undefined)),
+    names: policies.map((entry) => (isRecord(entry) ? entry.name : undefined)),
     caseSensitive: matching?.case_sensitive ?? false,
   };
 }
 
-interface ReadKeys {
-  readonly keys: readonly KeyEntry[] | undefined;
-  /** Mistakes in the key file. */
-  readonly mistakes: readonly Diagnostic[];
-}
-
-function readKeys(identity: IdentitySection | undefined, context: PolicyFileContext): ReadKeys {
+function readKeys(identity: IdentitySection | undefined, context: PolicyFileContext) {
   const keys = identity?.api_key.keys;
   if (typeof keys !== 'string') return { keys, mistakes: [] };
   try {
@@ -115,8 +107,4 @@ function validFile(
   }
   const entries = sections.entries.filter((entry) => entry !== undefined);
   return { identity, keys, answers, caseSensitive, failureMode, fallback, exempt, block, entries };
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,6 @@
-/** Time zones as people name them in policy files: `Europe/Zurich`, `UTC`. */
 import { hint } from '../closest-word.ts';
 
-/**
- * Names of the IANA time zone database that have an area. Abbreviations such as `IST` are ambiguous, and Intl knows some
- * that the database does not.
- */
+/** Abbreviations such as `IST` are ambiguous, so a name has an area. Intl knows some that the IANA database does not. */
 export const ZONE_PATTERN = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Za-z0-9_+-]+)+)$/;
 
 /** Returns the text. Throws a RangeError whose message names the zone that the author probably meant. */
@@ -13,7 +9,6 @@ export function checkZone(text: string): string {
   throw new RangeError(`"${text}" is not a time zone${hintFor(text)}`);
 }
 
-/** The name that Intl prefers; undefined if it does not know the zone. */
 function intlNameOf(text: string): string | undefined {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone;

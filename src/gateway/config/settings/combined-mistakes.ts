@@ -1,8 +1,6 @@
-/** Finds mistakes that only several settings together show. */
 import { canonicalAddress, isLoopback } from '../../core/identity/address.ts';
 import type { RedisTarget } from './redis-url.ts';
 
-/** What is compared with other settings. */
 interface Compared {
   readonly workers: number;
   readonly redis: RedisTarget | undefined;
@@ -10,7 +8,6 @@ interface Compared {
   readonly port: number | undefined;
   readonly socket: string | undefined;
   readonly grpcPort: number | undefined;
-  /** Undefined if there is no rate limit service. */
   readonly rateLimit: object | undefined;
 }
 

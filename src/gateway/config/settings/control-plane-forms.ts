@@ -1,7 +1,5 @@
-/** Forms of what settings say of the control plane: its address, headers of gRPC, and metadata of a node. */
 import { ConfigError } from '../config-error.ts';
 
-/** The largest message that a control plane may send. */
 export const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface Target {
@@ -24,7 +22,6 @@ export function parseTarget(text: string): Target {
   throw new ConfigError([`the control plane's address is "${text}", ${EXAMPLE}`]);
 }
 
-/** The opposite of `parseTarget`. */
 export function targetText({ host, port }: Target): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -45,7 +42,6 @@ const HEADER_NAME = /^[\da-z_.-]+$/;
 /** They are gRPC's own, or HTTP/2 forbids them, or (`-bin`) their values are not text. */
 const NOT_FREE =
   /^(?:grpc-.*|.*-bin|te|content-type|connection|host|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings)$/;
-/** Printable ASCII. */
 const HEADER_VALUE = /^[ -~]*$/;
 
 /** Names become lower case. Throws a RangeError, which quotes no value. */

@@ -1,35 +1,35 @@
-/** Reads the settings of the process. No other file reads the environment. */
+/** No other file reads the environment. */
 import type { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { ConfigError } from '../config-error.ts';
 import { combinedMistakes } from './combined-mistakes.ts';
 import type { Target } from './control-plane-forms.ts';
-import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';
 import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
-import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
-import { REDIS_SETTINGS } from './redis-settings.ts';
+import { CONTROL_PLANE_SETTINGS, RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { type ReadSetting, readGroup, type Setting, type ValuesOf } from './setting.ts';
 import {
+  COUNTING_SETTINGS,
+  FILE_SETTINGS,
   PROCESS_SETTINGS,
-  SECRET_AND_FILE_SETTINGS,
+  REDIS_SETTINGS,
+  SECRET_SETTINGS,
   SETTINGS,
   TRACING_SETTINGS,
 } from './settings.ts';
 
-/** The meaning of each value, and what it is by default, stand where the settings are described. */
 export interface Environment
   extends ValuesOf<typeof PROXY_PORT_SETTINGS>,
     ValuesOf<typeof OPS_PORT_SETTINGS>,
-    ValuesOf<typeof SECRET_AND_FILE_SETTINGS>,
+    ValuesOf<typeof SECRET_SETTINGS>,
+    ValuesOf<typeof FILE_SETTINGS>,
+    ValuesOf<typeof COUNTING_SETTINGS>,
     ValuesOf<typeof PROCESS_SETTINGS> {
-  /** Undefined: the gRPC port has no TLS. */
   readonly grpcTls: GrpcTls | undefined;
-  /** Undefined: count in memory. */
+  /** Without it, a gateway counts in memory. */
   readonly redis: RedisTarget | undefined;
-  /** Undefined: no spans are recorded. */
   readonly tracing: TracingSettings | undefined;
-  /** Undefined: calls of Envoy's rate limit filter are not answered. */
+  /** Without it, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimit: RateLimitSettings | undefined;
 }
 
@@ -47,7 +47,6 @@ export interface RateLimitSettings extends ValuesOf<typeof RATE_LIMIT_SETTINGS> 
   readonly controlPlane: ControlPlaneSettings | undefined;
 }
 
-/** Headers of answers to Envoy's rate limit filter. */
 export type HeaderNames = NonNullable<RateLimitSettings['headers']>;
 
 type ControlPlaneValues = ValuesOf<typeof CONTROL_PLANE_SETTINGS>;
@@ -56,14 +55,12 @@ type TlsKey = 'ca' | 'certificate' | 'key' | 'serverName';
 export interface ControlPlaneSettings
   extends Target,
     Omit<ControlPlaneValues, 'target' | 'hasTls' | TlsKey> {
-  /** Undefined: no TLS. */
   readonly tls: ControlPlaneTls | undefined;
 }
 
 /**
- * Paths of files in PEM. Envoy Gateway 1.9.1 mounts /certs/{ca.crt,tls.crt,tls.key}
- * (internal/infrastructure/kubernetes/ratelimit/resource.go), and wants TLS 1.3 and a certificate of the client
- * (internal/crypto/cert_load.go).
+ * Paths of files in PEM. Envoy Gateway 1.9.1 mounts /certs/{ca.crt,tls.crt,tls.key}, and wants TLS 1.3 and a certificate of
+ * the client (internal/infrastructure/kubernetes/ratelimit/resource.go, internal/crypto/cert_load.go).
  */
 export type ControlPlaneTls = Partial<Pick<ControlPlaneValues, TlsKey>>;
 
@@ -76,8 +73,10 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ...readGroup(proxyPorts(variables), read),
     grpcTls: readGrpcTls(read),
     ...readGroup(OPS_PORT_SETTINGS, read),
-    ...readGroup(SECRET_AND_FILE_SETTINGS, read),
+    ...readGroup(SECRET_SETTINGS, read),
+    ...readGroup(FILE_SETTINGS, read),
     redis: readRedis(read),
+    ...readGroup(COUNTING_SETTINGS, read),
     ...readGroup(PROCESS_SETTINGS, read),
     rateLimit: readRateLimit(read),
   };
@@ -126,7 +125,6 @@ function readControlPlane(read: ReadSetting): ControlPlaneSettings | undefined {
   return target && { ...target, ...settings, tls };
 }
 
-/** Adds to `mistakes` if the value is invalid. */
 function readSetting<T, F>(
   setting: Setting<T, F>,
   variables: NodeJS.ProcessEnv,

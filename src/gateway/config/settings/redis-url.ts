@@ -1,12 +1,10 @@
 /**
- * Parses the URL of a Redis:
- *
  *     redis://user:password@host:6379/0
  *     redis+sentinel://user:password@host:26379,host:26379/mymaster/0?sentinel_password=secret
  *     redis+cluster://user:password@host:6379,host:6379
  *     unix://user:password@/run/redis.sock?db=0
  *
- * `rediss` in place of `redis` uses TLS for every server. Node's URL supports only one host, so this file parses the text.
+ * `rediss` uses TLS for every server. Node's URL supports only one host, so this file parses the text.
  */
 export interface RedisAddress {
   readonly host: string;
@@ -37,10 +35,8 @@ export interface RedisTarget {
   readonly sentinelPassword: string | undefined;
 }
 
-/** Paths of files in PEM. */
 interface RedisTlsFiles {
   readonly ca: string | undefined;
-  /** The one that headgate shows, with its key. */
   readonly certificate: string | undefined;
   readonly key: string | undefined;
 }
@@ -152,7 +148,6 @@ function parseDatabase(path: readonly string[], kind: RedisTarget['kind']): numb
   return Number(database);
 }
 
-/** The options, which must be `known`. */
 function parseQuery(text: string, known: readonly string[]): Partial<Record<string, string>> {
   const query = new URLSearchParams(text);
   for (const name of query.keys()) {

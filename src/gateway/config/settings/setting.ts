@@ -1,27 +1,17 @@
-/** What a setting is, and the forms that values of settings have. */
 import { z } from 'zod';
 
-/** Sections of the reference, in its order. */
-export const TOPICS = {
-  places: 'Ports and sockets',
-  trust: 'Access and secrets',
-  policies: 'Files',
-  counts: 'Counting',
-  process: 'The process',
-  rateLimit: "Envoy's rate limit service",
-  tracing: 'Traces',
-} as const;
-
-/** A value is a T if the variable is set, else an F. */
-export interface Setting<T = unknown, F = unknown> {
-  readonly name: string;
-  /** Another variable, which is read if this one is not set. */
-  readonly otherName?: string;
-  readonly topic: keyof typeof TOPICS;
-  readonly meaning: string;
-  /** What a value must be, for error messages. */
+interface Form<T> {
+  /** Completes `must be` in error messages. */
   readonly expected: string;
   readonly schema: z.ZodType<T>;
+}
+
+/** A value is a T if the variable is set, else an F. */
+export interface Setting<T = unknown, F = unknown> extends Form<T> {
+  readonly name: string;
+  readonly meaning: string;
+  /** Another variable, which is read if this one is not set. */
+  readonly otherName?: string;
   readonly fallback: F;
   /** Describes the fallback in the reference, if its value does not explain itself. */
   readonly fallbackWords?: string;
@@ -31,7 +21,7 @@ export interface Setting<T = unknown, F = unknown> {
 
 export type ReadSetting = <T, F>(setting: Setting<T, F>) => T | F;
 
-export type SettingGroup = Readonly<Record<string, Setting>>;
+type SettingGroup = Readonly<Record<string, Setting>>;
 
 /** The values of a group of settings, under the keys of the group. */
 export type ValuesOf<G extends SettingGroup> = {
@@ -43,63 +33,45 @@ export function readGroup<G extends SettingGroup>(group: G, read: ReadSetting): 
   return Object.fromEntries(values);
 }
 
-/** Infers the types of a setting. */
-export function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
-  return described;
+export function setting<T, const F>(
+  name: string,
+  meaning: string,
+  rest: Omit<Setting<T, F>, 'name' | 'meaning'>,
+): Setting<T, F> {
+  return { name, meaning, ...rest };
 }
 
-/** The path of a file or folder. */
-export function pathSetting(
-  described: Pick<Setting, 'name' | 'topic' | 'meaning' | 'fallbackWords'>,
-) {
-  const schema = z.string();
-  return setting({
-    fallbackWords: 'none',
-    ...described,
-    expected: 'a path',
-    schema,
-    fallback: undefined,
-  });
+export function pathSetting(name: string, meaning: string, fallbackWords = 'none') {
+  return setting(name, meaning, { ...PATH, fallback: undefined, fallbackWords });
 }
 
-export function wholeNumber(min: number, max: number) {
-  return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(min).max(max));
-}
-
-export const port = wholeNumber(0, 65_535);
-
-export const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
-
-const onOrOff = z.enum(['on', 'off']).transform((text) => text === 'on');
-
-export function switchSetting({
-  fallback,
-  ...described
-}: Pick<Setting, 'name' | 'topic' | 'meaning'> & { readonly fallback: boolean }) {
+export function switchSetting(name: string, meaning: string, fallback: boolean) {
   const fallbackWords = fallback ? '`on`' : '`off`';
-  return setting({
-    ...described,
-    expected: 'on or off',
-    schema: onOrOff,
-    fallback,
-    fallbackWords,
-  });
+  return setting(name, meaning, { ...ON_OR_OFF, fallback, fallbackWords });
 }
 
-export const unixSocket = z
-  .string()
-  .regex(/^unix:./)
-  .transform((text) => text.slice('unix:'.length));
+export const NONE = { fallback: undefined, fallbackWords: 'none' } as const;
 
-/** Characters that every proxy passes on unchanged in a header value. */
-export const secretList = z
-  .string()
-  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
-  .transform((text) => text.split(','));
+export const PATH = text('a path');
+export const HOST = text('a host');
+export const PORT = wholeNumber('a port', 0, 65_535);
+export const PORT_OR_OFF = {
+  expected: `${PORT.expected}, or off`,
+  schema: z.union([z.literal('off').transform(() => undefined), PORT.schema]),
+};
 
-/** The characters that RFC 6750 allows after `Bearer`. */
-export const bearerToken = z
-  .string()
-  .min(16)
-  .max(256)
-  .regex(/^[A-Za-z0-9._~+/-]+=*$/);
+const ON_OR_OFF = {
+  expected: 'on or off',
+  schema: z.enum(['on', 'off']).transform((value) => value === 'on'),
+};
+
+export function text(expected: string) {
+  return { expected, schema: z.string() };
+}
+
+export function wholeNumber(what: string, min: number, max: number) {
+  return {
+    expected: `${what} from ${min} to ${max}`,
+    schema: z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(min).max(max)),
+  };
+}

@@ -1,7 +1,4 @@
-/**
- * Tells texts of other kinds from headgate's own YAML, without parsing them: the parser would report what follows from the
- * kind, line after line.
- */
+/** Tells texts of other kinds without parsing them: the parser would report what follows from the kind, line after line. */
 import type { YamlMistake } from './parser-mistakes.ts';
 
 /** What else the text is; undefined if it may be YAML for headgate. `name`: what it should be, as in `a policy file`. */
@@ -27,7 +24,6 @@ const KIND = {
   flow: /["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/,
 };
 
-/** There may be several in one text. */
 function kubernetesObject(text: string, name: string): YamlMistake | undefined {
   const style = text.trimStart().startsWith('{') ? 'flow' : 'block';
   const version = VERSION[style].exec(text);

@@ -1,4 +1,3 @@
-/** Words the mistakes that the parser of YAML finds, and leaves out those that follow from others. */
 import { type Document, isCollection, isScalar, visit, type YAMLError } from 'yaml';
 
 export interface YamlMistake {
@@ -11,7 +10,6 @@ export interface YamlMistake {
 export const MAX_MISTAKES = 100;
 const SECOND_DOCUMENT = 'MULTIPLE_DOCS';
 
-/** What messages say about a kind of file. */
 export interface YamlFileKind {
   /** `a policy file` */
   readonly name: string;
@@ -21,7 +19,6 @@ export interface YamlFileKind {
   readonly isLenient?: boolean;
 }
 
-/** Replacements for messages that only programmers understand. */
 const PLAINER: Readonly<Record<string, string>> = {
   MULTILINE_IMPLICIT_KEY: 'write a key, a colon, a space and a value, as in "version: 1"',
   UNEXPECTED_TOKEN:
@@ -44,7 +41,6 @@ function isOnLine(text: string, first: YAMLError, other: YAMLError): boolean {
 
 /** Follows from another mistake at the same place. */
 const CONSEQUENCE = 'MULTILINE_IMPLICIT_KEY';
-/** `version:1` */
 const GLUED_PAIR = /^["']?[\w-]+["']?:\S/;
 
 function isOpenBracket({ message }: YAMLError): boolean {
@@ -133,7 +129,6 @@ function plain(message: string): string {
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
-/** Where a second document begins, if there is one. */
 export function secondDocument({ errors }: Document): number | undefined {
   return errors.find(({ code }) => code === SECOND_DOCUMENT)?.pos[0];
 }

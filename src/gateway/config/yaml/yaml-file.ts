@@ -1,4 +1,3 @@
-/** Reads YAML strictly and within bounds, and says where each value is. */
 import {
   type Document,
   isMap,
@@ -17,22 +16,19 @@ import {
   type Diagnostic,
   type DiagnosticDraft,
   diagnostic,
+  type Excerpt,
   type Path,
   type Place,
   pathText,
 } from '../diagnostic.ts';
 import { isElsewhere, notShown } from '../text-file.ts';
-import { boundsMistake, type YamlBounds } from './bounds.ts';
-import { mistakesOf, PARSE_OPTIONS } from './mistakes.ts';
+import { boundsMistake, mistakesOf, PARSE_OPTIONS, type YamlBounds } from './mistakes.ts';
 import { otherText } from './other-text.ts';
 import type { YamlFileKind, YamlMistake } from './parser-mistakes.ts';
-import { excerptOf, placeIn, withoutMark } from './places.ts';
 
-/** A kind of file, for the messages about it, how large it may be, and how its values are read. */
 export interface YamlKind extends YamlFileKind, YamlBounds {
   /** Whether no line of the file may be shown if it is no YAML. */
   readonly isSecret?: boolean;
-  /** Options of the parser that differ from those of other files. */
   readonly options?: ParseOptions & SchemaOptions;
   /** Makes the value in place of the parser. Adds what makes the file unusable to `mistakes`. */
   readonly toValue?: (document: Document, mistakes: YamlMistake[]) => unknown;
@@ -48,7 +44,6 @@ export const POLICY_FILE: YamlKind = {
 export class YamlFile {
   /** Undefined if there are mistakes. */
   readonly value: unknown;
-  /** What makes the text unusable. */
   readonly mistakes: readonly YamlMistake[];
   readonly #name: string;
   readonly #text: string;
@@ -56,7 +51,6 @@ export class YamlFile {
   readonly #document: Document;
   readonly #lines = new LineCounter();
 
-  /** `name` is the name of the file that is shown to people. */
   constructor(written: string, name: string, kind = POLICY_FILE) {
     const text = withoutMark(written);
     const tooLarge = boundsMistake(text, kind);
@@ -79,19 +73,20 @@ export class YamlFile {
 
   /** Throws a FileError if there are mistakes. `folder`: of the file that names this one, if any. */
   refuseMistakes(folder?: string): void {
-    if (this.mistakes.length === 0) return;
-    if (isElsewhere(this.#name, folder)) throw new FileError([notShown(this.#name)]);
-    throw new FileError(
-      this.mistakes.map(({ offset, message }) =>
-        diagnostic({
-          rule: 'invalid-yaml',
-          file: this.#name,
-          place: placeIn(this.#lines, offset),
-          path: '',
-          message,
-          excerpt: this.#isSecret ? undefined : excerptOf(this.#text, offset),
-        }),
-      ),
+    if (this.mistakes.length > 0) throw new FileError(this.placedMistakes(folder));
+  }
+
+  placedMistakes(folder?: string): Diagnostic[] {
+    if (isElsewhere(this.#name, folder)) return [notShown(this.#name)];
+    return this.mistakes.map(({ offset, message }) =>
+      diagnostic({
+        rule: 'invalid-yaml',
+        file: this.#name,
+        place: placeIn(this.#lines, offset),
+        path: '',
+        message,
+        excerpt: this.#isSecret ? undefined : excerptOf(this.#text, offset),
+      }),
     );
   }
 
@@ -119,7 +114,6 @@ export class YamlFile {
       });
   }
 
-  /** Whether the text has a value at this path. */
   has(path: Path): boolean {
     return this.#document.hasIn(path);
   }
@@ -136,10 +130,7 @@ export class YamlFile {
     return offsetOf(isNode(pair?.key) ? pair.key : node);
   }
 
-  /**
-   * What the author wrote at an entry of the list at this path: the comment on its line, otherwise the one above it, in
-   * one line.
-   */
+  /** Returns the comment on the line of an entry of the list at this path, otherwise the one above it, in one line. */
   commentAt(path: Path, index: number): string | undefined {
     const list = nodeAt(this.#document, path);
     if (!isSeq(list)) return undefined;
@@ -201,4 +192,26 @@ function commentsIn(entry: unknown): (string | null | undefined)[] {
   const first = isMap(entry) && !entry.flow ? entry.items[0] : undefined;
   const value = isPair(first) && isNode(first.value) ? first.value.comment : undefined;
   return [entry.comment, value, entry.commentBefore];
+}
+
+/** A byte order mark would count as a column, and so as indentation. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+function placeIn(lines: LineCounter, offset: number): Place {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}
+
+/** Characters of a long line to show on each side of the place. */
+const EXCERPT_SIDE = 60;
+
+function excerptOf(text: string, offset: number): Excerpt | undefined {
+  const start = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - EXCERPT_SIDE);
+  const lineEnd = text.indexOf('\n', offset);
+  const end = Math.min(lineEnd === -1 ? text.length : lineEnd, offset + EXCERPT_SIDE);
+  // Each character becomes one column, so that the caret stays below its place.
+  const line = text.slice(start, end).replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
+  return line.trim() === '' ? undefined : { text: line.trimEnd(), caret: offset - start };
 }

@@ -1,7 +1,4 @@
-/**
- * One stream of Envoy's aggregated discovery service (envoy/service/discovery/v3/ads.proto), state of the world, over a
- * separate connection. It carries messages and does not read them.
- */
+/** Carries the messages of Envoy's aggregated discovery service (envoy/service/discovery/v3/ads.proto), state of the world. */
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -23,7 +20,6 @@ export interface AdsServer {
   readonly target: Target;
   /** Without these, the connection has no TLS. */
   readonly tls?: ControlPlaneTls | undefined;
-  /** Sent with the request, for example a token. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly bounds: StreamBounds;
 }
@@ -95,7 +91,6 @@ export class AdsStream {
     this.#socket?.destroy();
   }
 
-  /** Closes the stream because of what the control plane did. */
   end(reason: string): void {
     if (this.#hasEnded) return;
     this.close();
@@ -103,7 +98,6 @@ export class AdsStream {
     this.#events.ended(line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line);
   }
 
-  /** The stream ends if this throws. */
   #attempt(run: () => void): void {
     try {
       run();

@@ -1,5 +1,3 @@
-/** Waits that double from failure to failure. */
-
 export interface Backoff {
   readonly initialMs: number;
   readonly maxMs: number;
@@ -8,9 +6,8 @@ export interface Backoff {
 }
 
 /**
- * The wait before the next attempt to connect. The numbers are those of envoyproxy/ratelimit (`XDS_CLIENT_BACKOFF_*` in
- * src/settings/settings.go, f2fb157). There the factor multiplies each wait, so with 0.5 the waits never grow: they are
- * always the initial 10 s. Here they double.
+ * The numbers are those of envoyproxy/ratelimit (`XDS_CLIENT_BACKOFF_*` in src/settings/settings.go, f2fb157). There the
+ * factor multiplies each wait, so the waits never grow. Here they double.
  */
 export const RECONNECTION: Backoff = { initialMs: 10_000, maxMs: 60_000, randomFactor: 0.5 };
 

@@ -1,4 +1,3 @@
-/** A TCP connection to the control plane, with or without TLS. */
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Target } from '../../config/settings/control-plane-forms.ts';

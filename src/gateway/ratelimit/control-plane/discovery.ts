@@ -1,6 +1,6 @@
 /**
- * The state of the world protocol on one stream (envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol): each response is
- * the whole configuration. It is applied and acknowledged (ACK), or refused with the mistakes (NACK).
+ * The state of the world protocol (envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol): each response is the whole
+ * configuration. It is applied and acknowledged (ACK), or refused with the mistakes (NACK).
  */
 import { printable } from '../../core/printable.ts';
 import { MalformedMessage } from '../../protobuf/reader.ts';
@@ -28,13 +28,11 @@ export interface Configuration {
 export interface DiscoveryOptions {
   readonly server: AdsServer;
   readonly node: Node;
-  /** How long to wait with the reply to a response that brings nothing new. */
   readonly repetition: Backoff;
   /** Returns the mistakes. None: the configuration is in force. */
   apply(configuration: Configuration): readonly string[];
   connected(): void;
   refused(version: string, mistakes: readonly string[]): void;
-  /** Once, unless the discovery was closed from here. */
   ended(reason: string): void;
 }
 
@@ -45,8 +43,8 @@ export class Discovery {
   readonly #options: DiscoveryOptions;
   readonly #stream: AdsStream;
   /**
-   * A new stream starts without a version, although one may be in force: a control plane that was restarted may use the
-   * same version for another configuration, and would not send it.
+   * A new stream starts without a version, although one may be in force: a restarted control plane may use the same version
+   * for another configuration, and would not send it.
    */
   #received: Received = NOTHING_RECEIVED;
   #refusedVersion = '';

@@ -38,38 +38,30 @@ function isRuleFile(value: unknown): value is RuleFile {
   return isObject(value) && typeof value.name === 'string' && isObject(value.value);
 }
 
-/** Writes the newest configuration, one write at a time. */
-export class LastGoodWriter {
-  readonly #path: string;
-  readonly #onFailure: (error: Error) => void;
-  #written = '';
-  #wanted = '';
-  #writing: Promise<void> | undefined;
+/** The returned function writes the newest configuration, one write at a time. */
+export function lastGoodWriter(
+  path: string,
+  onFailure: (error: Error) => void,
+): (configuration: Configuration) => void {
+  let written = '';
+  let wanted = '';
+  let isWriting = false;
 
-  constructor(path: string, onFailure: (error: Error) => void) {
-    this.#path = path;
-    this.#onFailure = onFailure;
-  }
-
-  write({ version, files }: Configuration): void {
-    this.#wanted = JSON.stringify({ format: FORMAT, version, files });
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#written !== this.#wanted) {
-      const text = this.#wanted;
-      try {
-        await replace(this.#path, text);
-      } catch (error) {
-        this.#onFailure(error as Error);
-      }
+  const writeAll = async () => {
+    if (isWriting) return;
+    isWriting = true;
+    while (written !== wanted) {
+      const text = wanted;
+      await replace(path, text).catch(onFailure);
       // A failed one is not tried again: the next configuration will be.
-      this.#written = text;
+      written = text;
     }
-  }
+    isWriting = false;
+  };
+  return ({ version, files }) => {
+    wanted = JSON.stringify({ format: FORMAT, version, files });
+    void writeAll();
+  };
 }
 
 /** A crash leaves the old file or the new one. The name cannot be foreseen, so nobody can place a link there. */

@@ -1,7 +1,6 @@
 /**
- * The messages between a control plane and its clients, as far as headgate reads and writes them. The field numbers are
- * those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto, google/rpc/status.proto and
- * google/protobuf/{any,struct}.proto. Other fields are skipped.
+ * The field numbers are those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto,
+ * google/rpc/status.proto and google/protobuf/{any,struct}.proto.
  */
 import { type Fields, ProtobufReader, type ReadField } from '../../protobuf/reader.ts';
 import { messageField, textField } from '../../protobuf/writer.ts';
@@ -17,9 +16,7 @@ export interface Node {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What a client last received. */
 export interface Received {
-  /** The version in force; empty for none. */
   readonly version: string;
   /** The nonce of the last response on this stream; empty before the first. */
   readonly nonce: string;
@@ -36,17 +33,13 @@ export interface DiscoveryResponse {
   readonly resources: Resource[];
 }
 
-/** A message of any type. */
 export interface Resource {
   typeUrl: string;
   /** A view of the response. */
   value: Buffer;
 }
 
-/**
- * A `DiscoveryRequest`: the subscription or, after a response, its ACK or NACK. It names no resources, so the control
- * plane sends all. Returns the bytes, one per character.
- */
+/** The request names no resources, so the control plane sends all. Returns the bytes, one per character. */
 export function writeDiscoveryRequest(node: Node, received: Received): string {
   const { version, nonce, refusal } = received;
   return (

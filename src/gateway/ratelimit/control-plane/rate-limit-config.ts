@@ -1,7 +1,6 @@
 /**
- * Reads the message `RateLimitConfig` as what a YAML file of the rate limit service says, so that one compiler reads both.
- * The field numbers are those of ratelimit/config/ratelimit/v3/rls_conf.proto of go-control-plane 2b88c16 (2026-08). It has
- * no `value_to_metric` and no `share_threshold`: only files have these.
+ * Reads `RateLimitConfig` as what a YAML file says, so that one compiler reads both. The field numbers are those of
+ * rls_conf.proto of go-control-plane 2b88c16 (2026-08), which lacks `value_to_metric` and `share_threshold`.
  */
 import {
   type Fields,
@@ -11,6 +10,7 @@ import {
   ProtobufReader,
   type ReadField,
 } from '../../protobuf/reader.ts';
+import { NUMBERED_UNITS } from '../messages/units.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { text } from './messages.ts';
 import { readStruct } from './struct.ts';
@@ -22,23 +22,21 @@ interface Target {
   readonly value: Draft;
 }
 
-/** Where a descriptor is in the message. */
 interface Level {
   readonly depth: number;
   readonly budget: { left: number };
 }
-
-/** The index is the number in the message. 0 is UNKNOWN. */
-const UNIT_NAMES: readonly (string | undefined)[] = [
-  undefined,
-  ...['second', 'minute', 'hour', 'day', 'month', 'year', 'week'],
-];
 
 /** Control planes nest as many as a route has conditions. The stack has space for many more. */
 const DEEPEST = 64;
 /** Descriptors and values of metadata in one message, so that a small message of empty ones does not fill the memory. */
 const MOST = 250_000;
 
+const required = (key: string): ReadField<Target> => {
+  return (reader, { value }) => {
+    value[key] = reader.utf8();
+  };
+};
 /** In protobuf, an empty text or a false flag is the same as none. */
 const optional = (key: string): ReadField<Target> => {
   return (reader, { value }) => {
@@ -56,7 +54,7 @@ const REPLACED: Fields<{ name: string }> = {
 
 const POLICY: Fields<Target> = {
   1: number(({ value }, unit) => {
-    value.unit = unit === 0 ? undefined : (UNIT_NAMES[unit] ?? String(unit));
+    value.unit = unit === 0 ? undefined : (NUMBERED_UNITS[unit] ?? String(unit));
   }),
   2: number(({ value }, requests) => {
     value.requests_per_unit = requests;
@@ -67,9 +65,7 @@ const POLICY: Fields<Target> = {
 };
 
 const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
-  1: (reader, { value }) => {
-    value.key = reader.utf8();
-  },
+  1: required('key'),
   2: optional('value'),
   3: (reader, { value }) => {
     value.rate_limit ??= {
@@ -106,9 +102,7 @@ function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft
 
 const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
   1: text('name'),
-  2: (reader, { value }) => {
-    value.domain = reader.utf8();
-  },
+  2: required('domain'),
   3: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
 };
 

@@ -7,6 +7,7 @@ import {
   number,
   type ProtobufReader,
 } from '../../protobuf/reader.ts';
+import { text } from './messages.ts';
 
 export type Struct = Readonly<Record<string, unknown>>;
 
@@ -18,16 +19,9 @@ interface Bounds {
   readonly budget: { left: number };
 }
 
-/** A value that is being read; in a struct it has a key. */
 interface Slot {
   key: string;
   value: unknown;
-  readonly bounds: Bounds;
-}
-
-/** The values of a list, or those of a struct with their keys. */
-interface Values {
-  readonly slots: Slot[];
   readonly bounds: Bounds;
 }
 
@@ -48,34 +42,11 @@ const VALUE: Fields<Slot> = {
     slot.value = structOf(reader, below(slot.bounds));
   },
   6: (reader, slot) => {
-    const slots = slotsOf(reader, LIST, below(slot.bounds));
-    slot.value = slots.map(({ value }) => value);
+    slot.value = slotsOf(reader, VALUE, below(slot.bounds)).map(({ value }) => value);
   },
 };
 
-const ENTRY: Fields<Slot> = {
-  1: (reader, slot) => {
-    slot.key = reader.utf8();
-  },
-  2: message(VALUE),
-};
-
-const LIST = valuesOf(VALUE);
-const STRUCT = valuesOf(ENTRY);
-
-/** Each value takes one from the budget. */
-function valuesOf(fields: Fields<Slot>): Fields<Values> {
-  const readSlot = message(fields);
-  return {
-    1: (reader, { slots, bounds }) => {
-      if (bounds.budget.left-- === 0)
-        throw new MalformedMessage('its metadata has too many values');
-      const slot: Slot = { key: '', value: null, bounds };
-      readSlot(reader, slot);
-      slots.push(slot);
-    },
-  };
-}
+const ENTRY: Fields<Slot> = { 1: text('key'), 2: message(VALUE) };
 
 /** The value of the current field. Each value in it takes one from the budget. Throws MalformedMessage. */
 export function readStruct(reader: ProtobufReader, budget: { left: number }): Struct {
@@ -83,13 +54,25 @@ export function readStruct(reader: ProtobufReader, budget: { left: number }): St
 }
 
 function structOf(reader: ProtobufReader, bounds: Bounds): Struct {
-  const slots = slotsOf(reader, STRUCT, bounds);
+  const slots = slotsOf(reader, ENTRY, bounds);
   return Object.fromEntries(slots.map(({ key, value }) => [key, value]));
 }
 
-function slotsOf(reader: ProtobufReader, fields: Fields<Values>, bounds: Bounds): Slot[] {
+/** The values of a list, or those of a struct with their keys. */
+function slotsOf(reader: ProtobufReader, fields: Fields<Slot>, bounds: Bounds): Slot[] {
   const slots: Slot[] = [];
-  message(fields)(reader, { slots, bounds });
+  const readSlot = message(fields);
+  const repeated: Fields<Slot[]> = {
+    1: (field) => {
+      if (bounds.budget.left-- === 0) {
+        throw new MalformedMessage('its metadata has too many values');
+      }
+      const slot: Slot = { key: '', value: null, bounds };
+      readSlot(field, slot);
+      slots.push(slot);
+    },
+  };
+  message(repeated)(reader, slots);
   return slots;
 }
 

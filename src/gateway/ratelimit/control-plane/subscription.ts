@@ -1,32 +1,17 @@
-/**
- * Gets the rate limit configuration from a control plane, as envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW, for
- * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
- */
+/** Does what envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW. The last good configuration outlasts the control plane. */
 import { existsSync } from 'node:fs';
-import type { Target } from '../../config/settings/control-plane-forms.ts';
-import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
 import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
 import { type Configuration, Discovery } from './discovery.ts';
-import { LastGoodWriter, readLastGood } from './last-good.ts';
+import { lastGoodWriter, readLastGood } from './last-good.ts';
 import type { Node } from './messages.ts';
 
-export interface SubscriptionOptions {
-  /** See `parseTarget`. */
-  readonly target: Target;
+export interface SubscriptionOptions extends Omit<AdsServer, 'bounds'> {
   readonly node: Node;
-  /** Without these, the connection has no TLS. The files are read for each connection. */
-  readonly tls?: ControlPlaneTls | undefined;
-  /** Sent with each connection's request. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Puts a configuration into force, in place of the one before, and returns no mistakes. Or leaves the one before in
-   * force, and returns what is wrong with this one. No files: a valid configuration without limits.
-   */
+  /** Either puts a configuration into force and returns no mistakes, or keeps the one before. No files means no limits. */
   apply(files: readonly RuleFile[]): readonly string[];
   readonly events: SubscriptionEvents;
-  /** The path of a file that keeps the last good configuration over restarts. */
   readonly lastGood?: string | undefined;
   readonly timing?: Partial<Timing> | undefined;
 }
@@ -34,20 +19,16 @@ export interface SubscriptionOptions {
 interface SubscriptionEvents {
   connected(): void;
   disconnected(reason: string, retryInMs: number): void;
-  /** A configuration of the control plane is in force. */
   applied(version: string): void;
   /** The one before stays in force. Comes once while the control plane repeats the same. */
   refused(version: string, mistakes: readonly string[]): void;
-  /** The configuration of the file `lastGood` is in force. */
   restored(version: string): void;
   /** The file could not be used. A file that does not exist is no event. */
   notRestored(mistakes: readonly string[]): void;
-  /** The file could not be written. */
   notKept(reason: string): void;
 }
 
 export interface Timing extends StreamBounds {
-  /** How long to wait before the next attempt to connect. */
   readonly reconnection: Backoff;
   /** How long to wait with the reply to a response that brings nothing new. */
   readonly repetition: Backoff;
@@ -69,7 +50,7 @@ export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #timing: Timing;
   readonly #server: AdsServer;
-  readonly #writer: LastGoodWriter | undefined;
+  readonly #writer: ReturnType<typeof lastGoodWriter> | undefined;
   readonly #restoreTimer: NodeJS.Timeout;
   #retryTimer: NodeJS.Timeout | undefined;
   #discovery: Discovery;
@@ -86,7 +67,7 @@ export class Subscription {
     this.#writer =
       lastGood === undefined
         ? undefined
-        : new LastGoodWriter(lastGood, ({ message }) => events.notKept(message));
+        : lastGoodWriter(lastGood, ({ message }) => events.notKept(message));
     this.#restoreTimer = setTimeout(() => this.#restore(), this.#timing.restoreAfterMs);
     this.#discovery = this.#discover();
   }
@@ -118,7 +99,7 @@ export class Subscription {
     if (mistakes.length > 0) return mistakes;
     this.#failed = 0;
     this.#options.events.applied(configuration.version);
-    this.#writer?.write(configuration);
+    this.#writer?.(configuration);
     return mistakes;
   }
 

@@ -1,5 +1,3 @@
-/** Counts the shares of a call, and says what each has left. */
-
 import type { CheckSpan, Count } from '../../core/counting/counting.ts';
 import type { Counted } from '../../core/counting/decision.ts';
 import type { LimitDescriptor } from '../../core/counting/descriptor.ts';
@@ -14,7 +12,6 @@ export interface CountedShare {
 }
 
 export interface CountedGroup extends Counted {
-  /** In the order of the group's shares. */
   readonly shares: readonly CountedShare[];
 }
 
@@ -27,11 +24,13 @@ export type CountGroups = (
 export function createGroupCounting(count: Count): CountGroups {
   const countGroup = (group: ShareGroup, span: CheckSpan | undefined) =>
     count(group, (counted) => withOwnLimits(group, countedGroup(group, counted), count), span);
-  return (groups, span) => {
-    const counted = groups.map((group) => countGroup(group, span));
-    if (counted.some((each) => each instanceof Promise)) return Promise.all(counted);
-    return counted as CountedGroup[];
-  };
+  return (groups, span) => together(groups.map((group) => countGroup(group, span)));
+}
+
+/** A promise only if one of the values is one. */
+function together<T>(values: T[]): Awaited<T>[] | Promise<Awaited<T>[]> {
+  const isLate = values.some((each) => each instanceof Promise);
+  return isLate ? Promise.all(values) : (values as Awaited<T>[]);
 }
 
 function countedGroup(group: ShareGroup, counted: Counted): CountedGroup {
@@ -51,7 +50,6 @@ function countedShare(share: Share, { descriptors, result, mode }: Counted): Cou
   return { share, isOverLimit, state };
 }
 
-/** Whether this descriptor had enough left for a denied call. */
 function hasFit(descriptor: LimitDescriptor | undefined, state: QuotaState): boolean {
   return state.retryAfterMs === 0 || state.taken === descriptor?.cost;
 }
@@ -79,11 +77,9 @@ function withOwnLimits(
   count: Count,
 ): CountedGroup | Promise<CountedGroup> {
   if (!group.isMerged || counted.result === undefined) return counted;
-  const own = counted.shares.map((each) => withOwnLimit(each, group, count));
+  const own = together(counted.shares.map((each) => withOwnLimit(each, group, count)));
   const withShares = (shares: readonly CountedShare[]) => ({ ...counted, shares });
-  return own.some((each) => each instanceof Promise)
-    ? Promise.all(own).then(withShares)
-    : withShares(own as CountedShare[]);
+  return own instanceof Promise ? own.then(withShares) : withShares(own);
 }
 
 function withOwnLimit(

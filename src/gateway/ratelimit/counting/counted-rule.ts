@@ -1,4 +1,5 @@
 /** What a rule counts, compiled when the configuration is loaded. */
+import { LRUCache } from 'lru-cache';
 import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
@@ -6,20 +7,14 @@ import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { type Rate, type Rule, UNIT_MS, type Unit } from '../rules/rule.ts';
 
 export interface CountingTerms {
-  /**
-   * `sliding`: exact windows for units up to a day. `aligned`: windows that start at multiples of the unit since the
-   * epoch, in which denied hits count too, as envoyproxy/ratelimit counts.
-   */
+  /** `aligned` windows start at multiples of the unit since the epoch, and denied hits count too, as in envoyproxy/ratelimit. */
   readonly windows: RateLimitSettings['windows'];
-  /** Whether every rule is in quota mode. */
   readonly isQuota: boolean;
 }
 
 export interface CountedRule {
   readonly rule: Rule;
-  /** Its name is that of the rule. */
   readonly policy: Policy;
-  /** Undefined: unlimited. */
   readonly rate: Rate | undefined;
   /** Counts hits if all limits of a call admit them. */
   readonly limit: Limit;
@@ -34,7 +29,6 @@ export interface CountedRules {
   readonly rules: CompiledRules;
   /** Of limits, in the order of the configuration; an unlimited rule has none. */
   readonly policies: readonly Policy[];
-  /** Whether every rule is in quota mode. */
   readonly isQuota: boolean;
   of(rule: Rule): CountedRule;
 }
@@ -66,9 +60,9 @@ export function countRules(rules: CompiledRules, terms: CountingTerms): CountedR
 
 /**
  * The partition tells the domain and the descriptor, so rules share a counter if they count the same descriptor in the same
- * windows: a limit that a call sets itself goes on with what the rule counted, and a rule can be renamed.
+ * windows: a limit that a call sets goes on with what the rule counted, and a rule can be renamed.
  */
-export function countRule(rule: Rule, terms: CountingTerms): CountedRule {
+function countRule(rule: Rule, terms: CountingTerms): CountedRule {
   const { rate = UNUSED, own } = rule;
   const algorithm = algorithmOf(rate, own.algorithm, terms.windows);
   const isAligned = terms.windows === 'aligned' && own.algorithm === undefined;
@@ -129,4 +123,35 @@ function algorithmOf(
   if (own !== undefined) return own;
   const canSlide = SLIDING_UNITS.has(unit) && requestsPerUnit <= MAX_LIMIT;
   return windows === 'sliding' && canSlide ? 'sliding-window-log' : 'fixed-window';
+}
+
+/** An upstream that names another limit for each request costs one compilation each, and no memory beyond this. */
+const MOST_RULES = 1_000;
+
+/** The same domain, number and unit get the same rule, so that they share their counters' quota. */
+export function overrideRules(terms: CountingTerms): (domain: string, rate: Rate) => CountedRule {
+  const known = new LRUCache<string, CountedRule>({ max: MOST_RULES });
+  return (domain, rate) => {
+    const key = `${rate.requestsPerUnit}/${rate.unit} ${domain}`;
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const counted = countRule(ruleOf(domain, rate), terms);
+    known.set(key, counted);
+    return counted;
+  };
+}
+
+function ruleOf(domain: string, rate: Rate) {
+  return {
+    domain,
+    // The number is not part of it: raising a limit keeps its counts, and metrics have one name for all of them.
+    name: `${domain}.override`,
+    limitName: undefined,
+    rate,
+    replaces: [],
+    isShadow: false,
+    isQuota: false,
+    metadata: undefined,
+    own: {},
+  };
 }

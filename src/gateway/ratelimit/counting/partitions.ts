@@ -1,7 +1,4 @@
-/**
- * Under which partitions a descriptor is counted. If a value holds an address, they are pseudonyms that change. All others
- * have one name, which never changes.
- */
+/** A descriptor whose values hold an address is counted under pseudonyms that change. All others have one name for ever. */
 import { holdsAddress } from '../../core/identity/address.ts';
 import {
   descriptorPartition,
@@ -24,7 +21,6 @@ export interface SaltsNow {
   readonly nowMs: number;
 }
 
-/** What a call counts: the domain and the entries of one of its descriptors. */
 export interface CountedEntries {
   readonly domain: string;
   readonly entries: readonly Entry[];

@@ -1,5 +1,3 @@
-/** What the descriptors of a call count: which rule, how many hits, and under which keys. */
-
 import type { Group } from '../../core/counting/counting.ts';
 import { type LimitDescriptor, named } from '../../core/counting/descriptor.ts';
 import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
@@ -9,17 +7,14 @@ import type { Limit } from '../../core/policy.ts';
 import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
 import { OVERRIDE_UNITS } from '../messages/units.ts';
 import { withoutReplaced } from '../rules/compiled-rules.ts';
-import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
+import type { MatchedRule, Rate } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
-import { partitionsFor, type SaltsNow } from './partitions.ts';
+import { type CountedEntries, partitionsFor, type SaltsNow } from './partitions.ts';
 import { mergedByKey } from './same-key.ts';
 
-/** A descriptor of a call that is counted. */
 export interface Share {
-  /** Its position in the call. */
   readonly index: number;
   readonly counted: CountedRule;
-  /** The name in metrics. */
   readonly metric: string;
   readonly hits: number;
   /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
@@ -45,15 +40,13 @@ export interface Planned {
   readonly unlimited: ReadonlySet<number>;
   /** Whether every rule is in quota mode and a descriptor has no limit: as for envoyproxy/ratelimit, a quota with some left. */
   readonly hasOpenQuota: boolean;
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export interface PlanContext extends SaltsNow {
   readonly rules: CountedRules;
   readonly overrides: Overrides;
-  /** The rule of a limit that a call sets itself. */
-  readonly overrideRule: (domain: string, limit: Rule['rate'] & object) => CountedRule;
+  readonly overrideRule: (domain: string, limit: Rate) => CountedRule;
 }
 
 const NO_UNLIMITED: ReadonlySet<number> = new Set();
@@ -110,11 +103,7 @@ function groupOf(shares: readonly Share[]): ShareGroup {
   };
 }
 
-interface Applicable {
-  readonly counted: CountedRule;
-  readonly entries: readonly Entry[];
-  readonly metric: string;
-}
+type Applicable = Pick<Share, 'counted' | 'metric'> & Pick<CountedEntries, 'entries'>;
 
 function applicable(
   domain: string,
@@ -122,7 +111,7 @@ function applicable(
   { match, context }: { match: MatchedRule | undefined; context: PlanContext },
 ): Applicable | undefined {
   if (limit !== undefined) {
-    const unit = OVERRIDE_UNITS.get(limit.unit);
+    const unit = OVERRIDE_UNITS[limit.unit];
     if (unit === undefined) {
       throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
     }
@@ -135,10 +124,7 @@ function applicable(
   return { counted: context.rules.of(rule), entries: shared, metric };
 }
 
-interface Found extends Applicable {
-  readonly index: number;
-  readonly call: RateLimitCall;
-}
+type Found = Applicable & Pick<Share, 'index'> & { readonly call: RateLimitCall };
 
 function pushShare(
   shares: Share[],

@@ -1,16 +1,18 @@
 /**
- * Reads `RateLimitRequest` and writes `RateLimitResponse` as JSON (protobuf.dev/programming-guides/json): names in camel
- * case or as in the .proto file, 64-bit numbers as texts, enums by name or number. Unknown fields are refused.
+ * JSON as in protobuf.dev/programming-guides/json: names in camel case or as in the .proto file, 64-bit numbers as texts,
+ * enums by name or number. Unknown fields are refused.
  */
 import {
+  addDescriptor,
+  addEntry,
   type CallDescriptor,
   type DescriptorStatus,
   type LimitOverride,
+  newCall,
   type RateLimitAnswer,
   type RateLimitCall,
   RefusedCall,
 } from '../call.ts';
-import { addDescriptor, addEntry, newCall } from './new-call.ts';
 import { OVERRIDE_UNITS } from './units.ts';
 
 /** Sets what the value of one field means. Throws a RefusedCall for any other value. */
@@ -18,10 +20,9 @@ type ReadField<Target> = (value: unknown, target: Target) => void;
 /** By both names of each field. */
 type Fields<Target> = ReadonlyMap<string, ReadField<Target>>;
 
-const UNIT_NUMBERS: ReadonlyMap<unknown, number> = new Map<unknown, number>([
-  ['UNKNOWN', 0],
-  ...[...OVERRIDE_UNITS].map(([unit, name]) => [name.toUpperCase(), unit] as const),
-]);
+const UNIT_NUMBERS: ReadonlyMap<unknown, number> = new Map(
+  OVERRIDE_UNITS.map((name, unit) => [name?.toUpperCase() ?? 'UNKNOWN', unit]),
+);
 
 const ENTRY = fields<ReturnType<typeof addEntry>>({
   key: (value, entry) => {

@@ -1,10 +1,13 @@
-/**
- * Reads `RateLimitRequest`. The field numbers are those of envoy/service/ratelimit/v3/rls.proto and
- * envoy/extensions/common/ratelimit/v3/ratelimit.proto.
- */
+/** The field numbers are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
 import { type Fields, message, number, ProtobufReader } from '../../protobuf/reader.ts';
-import type { CallDescriptor, LimitOverride, RateLimitCall } from '../call.ts';
-import { addDescriptor, addEntry, newCall } from './new-call.ts';
+import {
+  addDescriptor,
+  addEntry,
+  type CallDescriptor,
+  type LimitOverride,
+  newCall,
+  type RateLimitCall,
+} from '../call.ts';
 
 const ENTRY: Fields<ReturnType<typeof addEntry>> = {
   1: (reader, entry) => {

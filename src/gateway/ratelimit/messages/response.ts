@@ -1,10 +1,7 @@
-/**
- * Writes `RateLimitResponse`. The field numbers are those of envoy/service/ratelimit/v3/rls.proto,
- * envoy/config/core/v3/base.proto and google/protobuf/{duration,struct}.proto.
- */
+/** Of envoy/service/ratelimit/v3/rls.proto, envoy/config/core/v3/base.proto and google/protobuf/{duration,struct}.proto. */
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import type { DescriptorStatus, RateLimitAnswer, StatusLimit } from '../call.ts';
-import { UNIT_NUMBERS } from './units.ts';
+import { NUMBERED_UNITS } from './units.ts';
 
 const OK = 1;
 const OVER_LIMIT = 2;
@@ -36,7 +33,7 @@ function statusMessage({ isOverLimit, limit, remaining, resetAfter }: Descriptor
 }
 
 function limitMessage({ requestsPerUnit, unit, name }: StatusLimit): string {
-  const rate = naturalField(1, requestsPerUnit) + numberField(2, UNIT_NUMBERS[unit]);
+  const rate = naturalField(1, requestsPerUnit) + numberField(2, NUMBERED_UNITS.indexOf(unit));
   return name === undefined ? rate : rate + textField(3, name);
 }
 

@@ -1,4 +1,3 @@
-/** Builds the rules from the shapes of all files, and finds what only their descriptors together have wrong. */
 import { pathText } from '../../config/diagnostic.ts';
 import { CompiledRules } from './compiled-rules.ts';
 import type { Findings } from './findings.ts';
@@ -36,7 +35,6 @@ export class RulesBuilder {
     return this.#all.length - before;
   }
 
-  /** Uses what was added so far. */
   rules(): CompiledRules {
     return new CompiledRules(this.#all, this.#domains);
   }

@@ -1,5 +1,3 @@
-/** Compiles the rate limit files of a gateway, in the order in which they are given. */
-
 import { FileError } from '../../config/config-error.ts';
 import type { Diagnostic } from '../../config/diagnostic.ts';
 import { RulesBuilder } from './builder.ts';
@@ -18,15 +16,12 @@ export interface CompileOptions {
 export interface ExaminedRules {
   /** Undefined if a file has an error. */
   readonly rules: CompiledRules | undefined;
-  /** In the order given. */
   readonly files: readonly ExaminedRuleFile[];
 }
 
 export interface ExaminedRuleFile {
   readonly name: string;
-  /** Number of limits. */
   readonly limits: number;
-  /** Errors and warnings. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -37,7 +32,6 @@ export function compileRules(files: readonly RuleFile[], options: CompileOptions
   throw new FileError(examined.files.flatMap(({ diagnostics }) => diagnostics.filter(isError)));
 }
 
-/** Compiles files, and reports warnings too. */
 export function examineRules(
   files: readonly RuleFile[],
   { mergeDomains }: CompileOptions,

@@ -1,4 +1,3 @@
-/** Rules that are ready for requests, and how the limit for a descriptor is found. Clients choose the values. */
 import type { Entry, MatchedRule, Rule } from './rule.ts';
 import type { Level } from './tree.ts';
 
@@ -89,7 +88,6 @@ function joined(key: string, value: string): string {
   return value === '' ? key : `${key}_${value}`;
 }
 
-/** What a level adds to the name of its parent. */
 function ownSegment(parent: Level, { name }: Level): string {
   return name.slice(parent.name.length + 1);
 }
@@ -107,10 +105,7 @@ function detailedMetric(
   return name;
 }
 
-/**
- * The matches of a request without those whose name another match replaces, in the same places. Limits that replace each
- * other both go. An unlimited match stays, and replaces others.
- */
+/** Leaves out matches whose name another match replaces. Limits that replace each other both go. An unlimited match stays. */
 export function withoutReplaced(
   matched: readonly (MatchedRule | undefined)[],
 ): (MatchedRule | undefined)[] {

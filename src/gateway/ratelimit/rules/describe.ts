@@ -1,4 +1,3 @@
-/** Says in words how the limit for a descriptor of a request is found, or why there is none. */
 import type { CompiledRules } from './compiled-rules.ts';
 import type { Entry, MatchedRule, Rule } from './rule.ts';
 import type { Level, Wildcard } from './tree.ts';
@@ -119,7 +118,6 @@ function counted(count: number, one: string): string {
 
 const MAX_SHOWN = 100;
 
-/** Quoted, and cut if it is long. */
 function shown(text: string): string {
   const isLong = text.length > MAX_SHOWN;
   return isLong

@@ -1,6 +1,5 @@
-/** Collects what is wrong or doubtful in one file, and bounds how much of it is reported. */
 import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
-import { type Rule as DiagnosticRule, severityOf } from '../../config/rules.ts';
+import { type Rule as DiagnosticRule, RULES } from '../../config/rules.ts';
 
 /** Applies to each severity. More would take long to place, and nobody corrects more at a time. */
 const MAX_FINDINGS = 1_000;
@@ -27,12 +26,11 @@ export class Findings {
   }
 
   #keep(draft: DiagnosticDraft): void {
-    const kept = severityOf(draft.rule) === 'error' ? this.#errors : this.#others;
+    const kept = RULES[draft.rule].severity === 'error' ? this.#errors : this.#others;
     if (kept.length < MAX_FINDINGS) kept.push(draft);
   }
 }
 
-/** Bounds the work on all files together. */
 export class Budget {
   static readonly MAX_DESCRIPTORS = 1_000_000;
   #left = Budget.MAX_DESCRIPTORS;
@@ -42,7 +40,6 @@ export class Budget {
     return this.#left-- > 0;
   }
 
-  /** Whether the last take failed. */
   get isSpent(): boolean {
     return this.#left < 0;
   }

@@ -1,5 +1,3 @@
-/** The keys of rate limit files, and where each has an effect. */
-
 export const FILE_KEYS = ['domain', 'descriptors'] as const;
 /** A key of ours. envoyproxy/ratelimit refuses files that have it. */
 export const OWN_KEY = 'headgate';
@@ -30,7 +28,6 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
   ...['domain', 'key', 'value', 'unit', 'name'],
   ...['algorithm', 'mode', 'on_store_failure'],
 ]);
-/** Its value is free. */
 export const METADATA = 'metadata';
 
 const HOMES: readonly (readonly [readonly string[], string])[] = [

@@ -1,19 +1,20 @@
-/** Checks `rate_limit` of a descriptor, and the key `headgate` beside it, which says how the limit is counted. */
 import { hint } from '../../config/closest-word.ts';
 import { ALGORITHMS, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { POLICY_MODES } from '../../core/policy.ts';
 import type { Budget } from './findings.ts';
 import { OWN_KEY, RATE_LIMIT_KEYS, REPLACES_KEYS } from './keys.ts';
-import { needsFixedWindow, type OwnTerms, type Rate, UNIT_MS, UNITS, unitOf } from './rule.ts';
+import {
+  needsFixedWindow,
+  type OwnTerms,
+  type Rate,
+  type Rule,
+  UNIT_MS,
+  UNITS,
+  unitOf,
+} from './rule.ts';
 import type { MapReader } from './values.ts';
 
-export interface LimitShape {
-  readonly limitName: string | undefined;
-  /** Undefined: unlimited. */
-  readonly rate: Rate | undefined;
-  readonly replaces: readonly string[];
-  readonly own: OwnTerms;
-}
+export type LimitShape = Pick<Rule, 'limitName' | 'rate' | 'replaces' | 'own'>;
 
 const MAX_REQUESTS = 4_294_967_295;
 /** A control plane sends this, and 0 requests, for what is not set. */
@@ -110,7 +111,6 @@ const TERM_KEYS = ['algorithm', 'burst', 'mode', 'on_store_failure'] as const;
 const FIXED_WINDOW: string = 'fixed-window';
 const FAILURE_MODES = ['allow', 'deny', 'local'] as const;
 
-/** `rate` is that of the limit, if there is one. */
 function ownTerms(descriptor: MapReader, rate: Rate | undefined): OwnTerms {
   const terms = descriptor.map(OWN_KEY);
   if (terms === undefined) return {};
@@ -144,7 +144,6 @@ function checkAlgorithm(terms: MapReader, own: OwnTerms, rate: Rate | undefined)
   }
 }
 
-/** Whether there is an algorithm, and it is not known. */
 function isMistaken(terms: MapReader, algorithm: string | undefined): boolean {
   return algorithm === undefined && terms.has('algorithm');
 }

@@ -1,5 +1,4 @@
 /** Reads the text of a rate limit file. What the file means is checked later, with that of other files (compile.ts). */
-import { FileError } from '../../config/config-error.ts';
 import { type DiagnosticDraft, diagnostic, pathText } from '../../config/diagnostic.ts';
 import type { Rule as DiagnosticRule } from '../../config/rules.ts';
 import { YamlFile, type YamlKind } from '../../config/yaml/yaml-file.ts';
@@ -31,7 +30,7 @@ export function readRuleFile(name: string, text: string): RuleFile {
     toValue: (document, mistakes) => valueFrom(document, remarks, mistakes),
   });
   const { value } = yaml;
-  if (yaml.mistakes.length > 0) return { name, value, mistakes: mistakesIn(yaml) };
+  if (yaml.mistakes.length > 0) return { name, value, mistakes: yaml.placedMistakes() };
   return { name, value, remarks, place: (drafts) => place(drafts, name, text) };
 }
 
@@ -45,16 +44,6 @@ function place(drafts: readonly DiagnosticDraft[], name: string, text: string) {
       : draft,
   );
   return yaml.diagnostics(placed);
-}
-
-function mistakesIn(yaml: YamlFile) {
-  try {
-    yaml.refuseMistakes();
-    return [];
-  } catch (error) {
-    if (error instanceof FileError) return error.diagnostics;
-    throw error;
-  }
 }
 
 /** Values of a control plane have no text, and so no places. */

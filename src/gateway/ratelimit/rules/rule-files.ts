@@ -1,7 +1,6 @@
 /**
- * Finds and reads rate limit files, as envoyproxy/ratelimit does: a directory stands for all files in it and in the
- * directories below it, whatever their names end in. Names that begin with a dot are skipped. Symbolic links to files are followed, those to directories are not entered: Kubernetes mounts a
- * ConfigMap with both, and each file is read once.
+ * As for envoyproxy/ratelimit, a directory stands for all files in it and below it, except those whose names begin with a dot.
+ * Links to directories are not entered: Kubernetes mounts a ConfigMap with links to files too, and each file is read once.
  */
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -10,11 +9,9 @@ import { displayName, readText, unreadable } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';
 
-/** Paths. */
 export interface RuleFileList {
   /** In the order of the paths given; those of a directory by name. */
   readonly files: readonly string[];
-  /** Directories that were not entered. */
   readonly leftOut: readonly string[];
   /** The directories that were listed, and those of files that were named. A change there may add files. */
   readonly folders: readonly string[];
@@ -74,12 +71,9 @@ function refused(path: string, error: unknown): RuleFile {
 
 function listOf(path: string): RuleFileList {
   if (!isDirectory(path)) return { files: [path], leftOut: [], folders: [dirname(path)] };
-  const lister = new Lister(path);
-  lister.list(path, 0);
-  return { files: lister.files(), leftOut: lister.leftOut.sort(), folders: lister.folders };
+  return listFolder(path);
 }
 
-/** Throws a FileError if there is nothing. */
 function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -90,50 +84,42 @@ function isDirectory(path: string): boolean {
   }
 }
 
-class Lister {
-  readonly folders: string[] = [];
-  readonly leftOut: string[] = [];
-  readonly #root: string;
-  readonly #found: string[] = [];
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  list(folder: string, depth: number): void {
-    this.folders.push(folder);
+function listFolder(root: string): RuleFileList {
+  const folders: string[] = [];
+  const leftOut: string[] = [];
+  const found: string[] = [];
+  const list = (folder: string, depth: number) => {
+    folders.push(folder);
     for (const entry of entriesOf(folder)) {
       const path = join(folder, entry.name);
       if (entry.name.startsWith('.')) continue;
-      if (entry.isDirectory() && depth < MAX_DEPTH) this.list(path, depth + 1);
-      else if (isLinkedDirectory(entry, path) || entry.isDirectory()) this.leftOut.push(path);
-      else this.#found.push(path);
-      if (this.#found.length > MAX_FILES) {
-        throw unreadable(
-          displayName(this.#root),
-          `has more than ${MAX_FILES} files, name a directory of rate limit files`,
-        );
+      if (entry.isDirectory() && depth < MAX_DEPTH) list(path, depth + 1);
+      else if (isLinkedDirectory(entry, path) || entry.isDirectory()) leftOut.push(path);
+      else found.push(path);
+      if (found.length > MAX_FILES) {
+        const message = `has more than ${MAX_FILES} files, name a directory of rate limit files`;
+        throw unreadable(displayName(root), message);
       }
     }
-  }
+  };
+  list(root, 0);
+  // Their name of a file: the path with dots.
+  const nameOf = (path: string) => relative(root, path).replaceAll(sep, '.');
+  const files = shortestPaths(found).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  return { files, leftOut: leftOut.sort(), folders };
+}
 
-  /** If several paths lead to one file, the shortest counts: it is that of the mount, not of the mounted version. */
-  files(): string[] {
-    const byTarget = new Map<string, string>();
-    for (const path of this.#found) {
-      const target = targetOf(path);
-      const known = byTarget.get(target);
-      if (known === undefined || path.split(sep).length < known.split(sep).length) {
-        byTarget.set(target, path);
-      }
+/** If several paths lead to one file, the shortest counts: it is that of the mount, not of the mounted version. */
+function shortestPaths(paths: readonly string[]): string[] {
+  const byTarget = new Map<string, string>();
+  for (const path of paths) {
+    const target = targetOf(path);
+    const known = byTarget.get(target);
+    if (known === undefined || path.split(sep).length < known.split(sep).length) {
+      byTarget.set(target, path);
     }
-    return [...byTarget.values()].sort((a, b) => (this.#keyOf(a) < this.#keyOf(b) ? -1 : 1));
   }
-
-  /** Their name of a file: the path with dots. */
-  #keyOf(path: string): string {
-    return relative(this.#root, path).replaceAll(sep, '.');
-  }
+  return [...byTarget.values()];
 }
 
 function entriesOf(folder: string): Dirent[] {

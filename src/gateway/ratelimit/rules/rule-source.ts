@@ -1,4 +1,3 @@
-/** Reads the rules of files, and reads them again when the files change. */
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../../config/config-error.ts';
 import {
@@ -48,12 +47,15 @@ export function ruleSource(place: RulePlace): RuleSource {
     },
     read() {
       look();
-      return readRules(place);
+      return compileRules(filesAt(place), place);
     },
     async readAgain() {
       look();
-      if (sizeOf(known) <= SMALL_BYTES) return readRules(place);
-      return rulesOf(await readValuesElsewhere(place), place);
+      if (sizeOf(known) <= SMALL_BYTES) return compileRules(filesAt(place), place);
+      // Tens of thousands of limits take seconds to parse. Compiling is a tenth of the work.
+      const read = await runElsewhere<ReadValues>(new URL(import.meta.url), WORK, place);
+      if ('mistakes' in read) throw new ConfigError(read.mistakes);
+      return compileRules(read.values, place);
     },
   };
 }
@@ -72,20 +74,13 @@ function sizeOf(versions: FileVersions): number {
 }
 
 export interface RulePlace {
-  /** A file, or a folder with files. */
   readonly path: string;
   readonly mergeDomains: boolean;
 }
 
-/** Plain data: what one thread has read for another. */
 type ReadValues =
   | { readonly mistakes: readonly string[] }
   | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
-
-/** Throws a ConfigError with every mistake of all files. */
-function readRules(place: RulePlace): CompiledRules {
-  return compileRules(filesAt(place), place);
-}
 
 /** Values without mistakes, or all mistakes with their lines. */
 function readValues(place: RulePlace): ReadValues {
@@ -99,12 +94,6 @@ function readValues(place: RulePlace): ReadValues {
   }
 }
 
-/** Throws a ConfigError if there are mistakes. */
-function rulesOf(read: ReadValues, place: RulePlace): CompiledRules {
-  if ('mistakes' in read) throw new ConfigError(read.mistakes);
-  return compileRules(read.values, place);
-}
-
 function filesAt({ path }: RulePlace): readonly RuleFile[] {
   const { read } = readRuleFiles([path]);
   if (read.length > 0) return read;
@@ -112,13 +101,5 @@ function filesAt({ path }: RulePlace): readonly RuleFile[] {
 }
 
 const WORK = 'readRuleValues';
-
-/**
- * Reads in a new thread, because tens of thousands of limits take seconds to parse. Compiling the values is a tenth of
- * the work. Rejects when the files take too long or too much memory to read.
- */
-function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
-  return runElsewhere(new URL(import.meta.url), WORK, place);
-}
 
 answerAs(WORK, readValues);

@@ -1,7 +1,4 @@
-/**
- * The limits of a rate limit configuration: what the files of envoyproxy/ratelimit say, after they were read. The words
- * are theirs (README.md of github.com/envoyproxy/ratelimit): a domain has descriptors, and a descriptor may have a limit.
- */
+/** The words are those of the files (README.md of github.com/envoyproxy/ratelimit). */
 import type { Diagnostic, DiagnosticDraft } from '../../config/diagnostic.ts';
 import { type Algorithm, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
@@ -16,13 +13,9 @@ export interface Rate {
   readonly unit: Unit;
 }
 
-/** A limit, at the end of a path of descriptors. */
 export interface Rule {
   readonly domain: string;
-  /**
-   * `mongo_cps.database_users.default`: the domain, then each descriptor's key and, after an underscore, the value that
-   * the file gives. Unique in the configuration. It never holds what clients send.
-   */
+  /** The domain, then each `key_value` of the file: `mongo_cps.database_users.default`. Unique, and never what clients send. */
   readonly name: string;
   /** `rate_limit.name`, which `replaces` of other limits refers to. */
   readonly limitName: string | undefined;
@@ -46,7 +39,6 @@ export interface OwnTerms {
   readonly onStoreFailure?: StoreFailureMode | undefined;
 }
 
-/** A key and a value of a request's descriptor. */
 export interface Entry {
   readonly key: string;
   readonly value: string;
@@ -62,7 +54,6 @@ export interface MatchedRule {
 
 /** A configuration before it is compiled: the value of a YAML file, or the same shape from a control plane. */
 export interface RuleFile {
-  /** The name that is shown to people. */
   readonly name: string;
   readonly value: unknown;
   /** What made the text unusable, if anything did: then there is no value. */
@@ -84,7 +75,6 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
   year: 365 * DAY_MS,
 };
 
-/** Finds a unit that is written in any case. */
 export function unitOf(text: string): Unit | undefined {
   const wanted = text.toUpperCase();
   return UNITS.find((unit) => unit.toUpperCase() === wanted);

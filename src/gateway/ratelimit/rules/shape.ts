@@ -1,27 +1,26 @@
 /** Checks the shape of one rate limit file: keys, types and ranges. What files say together is checked in compile.ts. */
 import type { Path } from '../../config/diagnostic.ts';
+import { isRecord } from '../../core/is-record.ts';
 import { Budget, type Findings } from './findings.ts';
 import { DESCRIPTOR_KEYS, FILE_KEYS, OWN_KEY } from './keys.ts';
 import { type LimitShape, limitShape } from './limit-shape.ts';
-import { isMap, MapReader } from './values.ts';
+import type { Rule } from './rule.ts';
+import { MapReader } from './values.ts';
 
 export interface DomainShape {
   readonly domain: string;
   readonly descriptors: readonly DescriptorShape[];
 }
 
-export interface DescriptorShape {
+export interface DescriptorShape extends Pick<Rule, 'isShadow' | 'isQuota' | 'metadata'> {
   readonly path: Path;
   readonly key: string;
   /** `key_value`, or the key if there is no value. Siblings differ in it. */
   readonly fullKey: string;
   readonly limit: LimitShape | undefined;
-  readonly isShadow: boolean;
-  readonly isQuota: boolean;
   readonly hasDetailedMetric: boolean;
   readonly hasValueInMetric: boolean;
   readonly isShared: boolean;
-  readonly metadata: Readonly<Record<string, unknown>> | undefined;
   readonly descriptors: readonly DescriptorShape[];
 }
 
@@ -29,13 +28,12 @@ const MAX_LEVELS = 32;
 /** Without a limit they have no effect. */
 const OF_LIMIT = ['shadow_mode', 'quota_mode', 'detailed_metric', OWN_KEY] as const;
 
-/** Undefined if the file has no domain. */
 export function domainShape(
   value: unknown,
   findings: Findings,
   budget: Budget,
 ): DomainShape | undefined {
-  if (!isMap(value)) {
+  if (!isRecord(value)) {
     findings.add('invalid-value', [], 'must be a map with a "domain" and "descriptors"');
     return undefined;
   }

@@ -1,10 +1,8 @@
-/** The descriptors of a configuration as they are looked up. Everything that does not depend on a request is made here. */
 import type { Rule } from './rule.ts';
 import type { DescriptorShape } from './shape.ts';
 
 const UNDERSCORE = '_';
 
-/** A descriptor, or a domain, which is the parent of its first descriptors. */
 export class Level {
   /** The name of the domain, then each `key_value`: the name in metrics if no key asks for another one. */
   readonly name: string;
@@ -13,7 +11,6 @@ export class Level {
   /** Whether all values that its wildcard matches share one counter. */
   readonly isShared: boolean;
   rule: Rule | undefined;
-  /** In the order of the files. */
   readonly wildcards: Wildcard<Level>[] = [];
   #children: Map<string, Level> | undefined;
   /** Lengths of the children's keys that have an underscore: most entries have another length, and are not joined. */
@@ -40,7 +37,6 @@ export class Level {
     }
   }
 
-  /** The child that the file gives as exactly this key and value. */
   literal(key: string, value: string): Level | undefined {
     if (this.#lengths?.has(key.length + 1 + value.length) !== true) return undefined;
     return this.#children?.get(`${key}_${value}`);
@@ -54,7 +50,6 @@ export class Level {
     return undefined;
   }
 
-  /** The child for any value of a key. */
   anyValue(key: string): Level | undefined {
     return this.#children?.get(key);
   }

@@ -1,6 +1,6 @@
-/** Reads values of a rate limit file by their keys, and reports those of a wrong type. An empty value is none. */
 import { hint } from '../../config/closest-word.ts';
 import type { Path } from '../../config/diagnostic.ts';
+import { isRecord } from '../../core/is-record.ts';
 import type { Findings } from './findings.ts';
 import { homeOf, METADATA, OWN_KEY, REPORTED } from './keys.ts';
 
@@ -9,11 +9,6 @@ export type Values = Readonly<Record<string, unknown>>;
 /** Files are shallower. A control plane could send more than a recursion survives. */
 const MAX_DEPTH = 64;
 
-export function isMap(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A map of a file. */
 export class MapReader {
   readonly path: Path;
   readonly values: Values;
@@ -53,12 +48,11 @@ export class MapReader {
   map(key: string): MapReader | undefined {
     const value = this.#value(key);
     if (value === undefined) return undefined;
-    if (isMap(value)) return new MapReader(value, [...this.path, key], this.findings);
+    if (isRecord(value)) return new MapReader(value, [...this.path, key], this.findings);
     this.#refuseType(key, 'a map');
     return undefined;
   }
 
-  /** The entries that are maps. */
   *maps(key: string): Generator<MapReader> {
     const value = this.#value(key);
     if (value === undefined) return;
@@ -69,7 +63,7 @@ export class MapReader {
     const path = [...this.path, key];
     for (const [i, each] of value.entries()) {
       const at = [...path, i];
-      if (isMap(each)) yield new MapReader(each, at, this.findings);
+      if (isRecord(each)) yield new MapReader(each, at, this.findings);
       else refuseEntry(each, at, this.findings);
     }
   }
@@ -127,10 +121,10 @@ function checkUnused(value: unknown, path: Path, findings: Findings): void {
   } else if (Array.isArray(value)) {
     for (const [i, each] of value.entries()) {
       const at = [...path, i];
-      if (isMap(each)) checkUnused(each, at, findings);
+      if (isRecord(each)) checkUnused(each, at, findings);
       else refuseEntry(each, at, findings);
     }
-  } else if (isMap(value)) {
+  } else if (isRecord(value)) {
     for (const [key, each] of Object.entries(value)) {
       const at = [...path, key];
       if (homeOf(key) === undefined) findings.add('unknown-key', at, 'is not a known key');

@@ -1,15 +1,12 @@
-/** Warns of descriptors that have no effect together. envoyproxy/ratelimit accepts them. */
 import type { Findings } from './findings.ts';
 import type { DescriptorShape, DomainShape } from './shape.ts';
 import { Wildcard } from './tree.ts';
 
 export interface ReadFile {
   readonly findings: Findings;
-  /** Undefined if the file has no domain. */
   readonly shape: DomainShape | undefined;
 }
 
-/** A descriptor and where to report it. */
 interface Sibling {
   readonly findings: Findings;
   readonly shape: DescriptorShape;

@@ -1,7 +1,4 @@
-/**
- * How the YAML of rate limit files reads plain words, as YAML 1.1 in Go does: `yes` is true, and 010 is 8. Whether they are
- * numbers at all depends on the key, see yaml-value.ts.
- */
+/** YAML 1.1 in Go reads `yes` as true, and 010 as 8. Whether a word is a number at all depends on the key (yaml-value.ts). */
 import type { ScalarTag, Tags } from 'yaml';
 
 /** Whole numbers: decimal, binary, octal and hexadecimal, with underscores anywhere but first. */

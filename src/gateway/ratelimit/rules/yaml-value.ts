@@ -1,7 +1,4 @@
-/**
- * Makes the value of a rate limit file from its YAML, as the parser of envoyproxy/ratelimit (yaml.v2 of Go) does: merge
- * keys, repeated keys and text that looks like a number have the same result. The work is bounded, whatever aliases repeat.
- */
+/** Reads as yaml.v2 of Go does, the parser of envoyproxy/ratelimit. The work is bounded, whatever aliases repeat. */
 import {
   type Alias,
   type Document,
@@ -18,6 +15,7 @@ import {
 } from 'yaml';
 import type { DiagnosticDraft } from '../../config/diagnostic.ts';
 import { secondDocument, type YamlMistake } from '../../config/yaml/parser-mistakes.ts';
+import { isRecord } from '../../core/is-record.ts';
 import { METADATA, REPORTED, TEXT_KEYS } from './keys.ts';
 import { isFraction } from './yaml-scalars.ts';
 
@@ -134,7 +132,7 @@ class ValueReader {
     const sources = isSeq(node) ? [...node.items].reverse() : [node];
     for (const source of sources) {
       const read = this.read(source);
-      if (!isNode(source) || !isObject(read)) {
+      if (!isNode(source) || !isRecord(read)) {
         const place = isNode(source) ? source : isNode(node) ? node : undefined;
         if (place === undefined) continue;
         throw new Unusable('"<<" needs a map, or a list of maps', place);
@@ -174,7 +172,7 @@ class ValueReader {
 function assign(values: Values, key: string, value: unknown): void {
   const before = values[key];
   values[key] =
-    key === 'rate_limit' && isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    key === 'rate_limit' && isRecord(before) && isRecord(value) ? { ...before, ...value } : value;
 }
 
 function isMerge({ key }: Pair): boolean {
@@ -183,10 +181,6 @@ function isMerge({ key }: Pair): boolean {
 
 function keyText(value: unknown, source: string | undefined): string {
   return typeof value === 'string' ? value : (source ?? String(value));
-}
-
-function isObject(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function startOf(node: Node): number {

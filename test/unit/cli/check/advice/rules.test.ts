@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { RULES, type RuleText } from '../../../../../src/gateway/config/rules.ts';
+import { RULES } from '../../../../../src/gateway/config/rules.ts';
 
-test.each(Object.entries<RuleText>(RULES))('%s has an id and sentences', (rule, text) => {
+test.each(Object.entries(RULES))('%s has an id and sentences', (rule, text) => {
   expect(rule).toMatch(/^[a-z0-9]+(-[a-z0-9]+)+$/);
   for (const sentence of [text.meaning, text.remedy])
     expect(sentence).toMatch(/^([A-Z`]|headgate).*\.$/);
