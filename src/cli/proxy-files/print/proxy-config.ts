@@ -84,18 +84,13 @@ function partsWanted(text: string, include: boolean | string, { includes }: Writ
 
 const FAILURE_REGION = 'refused without the gateway';
 
-export function hasFailureRoutes(policies: ValidFile): boolean {
-  return failureRulesOf(policies) !== undefined;
-}
-
-/** What a proxy refuses without a gateway. */
-export interface FailureRegion {
-  /** The file of the proxy, with the comments around the region if it has them. */
+interface FailureRegion {
+  /** The file of the proxy, which may have the comments around the region. */
   readonly text: string;
-  readonly entries?: readonly unknown[] | undefined;
+  readonly entries: readonly unknown[] | undefined;
 }
 
-/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: it does not have the region. */
+/** Returns undefined if the proxy lacks the region with the routes that it has to refuse without a gateway. */
 export function isSameFailureRegion(
   proxy: string,
   { text, entries }: FailureRegion,
@@ -107,7 +102,8 @@ export function isSameFailureRegion(
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
   if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
   const lines = regionLines(text, FAILURE_REGION);
-  return lines && lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+  if (lines === undefined) return failure === undefined ? true : undefined;
+  return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
 }
 
 function withAddress(

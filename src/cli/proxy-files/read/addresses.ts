@@ -1,5 +1,3 @@
-/** Addresses of servers, in one form for all proxies. */
-
 /** Names of this machine, also as `listen` has them. */
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|\*|)$/;
 const UNIX = /^unix(?:\+h2c)?[:/@](?:\/\/)?/;

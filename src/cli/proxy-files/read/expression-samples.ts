@@ -3,13 +3,11 @@ import { type Groups, matchesExpression } from './expression.ts';
 
 const MAX_SAMPLES = 32;
 const MAX_DEPTH = 20;
-/** Tried in this order for a character that an expression describes. */
 const CHARACTERS = 'a1-_A./ ~%';
-/** The beginning of a group, a class, an escaped character, or a character. */
 const TOKEN = /\((?:\?(?:[:=!]|<[=!]|P?<(\w+)>))?|\[\^?(?:\\.|[^\]\\])+\]|\\.|[\s\S]/y;
 const TIMES = /(?:([*?])|\+|\{(\d{1,3})(?:,\d*)?\})[?+]?/y;
 
-/** `groups`: what its groups shall be, by number or name. */
+/** `groups` are the wanted texts of some groups, by number or name. */
 export function expressionSamples(expression: string, groups: Groups): readonly string[] {
   return new Sampler(expression.replace(/^\(\?i\)/, ''), groups).options(0);
 }
@@ -68,7 +66,7 @@ class Sampler {
   }
 }
 
-/** One that the class or escape stands for; empty for `^`, `$` and `\b`. */
+/** A character that the class or escape stands for; empty for `^`, `$` and `\b`. */
 function characterOf(token: string): string {
   if (token === '^' || token === '$') return '';
   if (token.length === 1 && token !== '.') return token;

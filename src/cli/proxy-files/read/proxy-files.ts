@@ -8,13 +8,12 @@ import { found } from './catalog.ts';
 import { filesMatching, fitsPath, isPattern } from './file-pattern.ts';
 
 export interface ProxyText {
-  /** The name that is shown to people. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface IncludedText extends ProxyText {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
 }
 
@@ -22,20 +21,20 @@ export interface ProxyFiles {
   readonly main: ProxyText;
   /** The paths of all files, the main one first, if `nginx -T` has printed them. */
   readonly dumped?: readonly string[];
-  /** The absolute paths that an include names, sorted. Default of `folder`: that of the main file. */
+  /** Returns sorted absolute paths. `folder` is by default that of the main file. */
   paths(named: string, folder?: string): readonly string[];
   /** Throws a ConfigError if the file cannot be read. */
   read(path: string): IncludedText;
-  /** Whether the text of the file must not be shown, since the author of the main file may not be allowed to read it. */
+  /** Such a text is not shown, because the author of the main file may not be allowed to read it. */
   isElsewhere(path: string): boolean;
 }
 
-/** `path`: where relative includes begin, unless the text is the output of `nginx -T`. */
+/** Relative includes begin at `path`, unless the text is the output of `nginx -T`. */
 export function filesOf(path: string, text: string, name = displayName(path)): ProxyFiles {
   return filesOfDump(text) ?? filesOnDisk(path, text, name);
 }
 
-/** `path` is where relative includes begin, even if the text came from elsewhere. */
+/** Relative includes begin at `path`, even if the text came from elsewhere. */
 export function filesOnDisk(path: string, text: string, name = displayName(path)): ProxyFiles {
   const home = dirname(resolve(path));
   return {
@@ -49,10 +48,8 @@ export function filesOnDisk(path: string, text: string, name = displayName(path)
   };
 }
 
-/** The line that `nginx -T` prints before each file. */
 const FILE_IN_DUMP = /^# configuration file (.+):$/gm;
 
-/** Undefined if the text is not the output of `nginx -T`. */
 function filesOfDump(text: string): ProxyFiles | undefined {
   const starts = [...text.matchAll(FILE_IN_DUMP)];
   const files = new Map<string, string>();
@@ -77,26 +74,24 @@ function filesOfDump(text: string): ProxyFiles | undefined {
   };
 }
 
-/** How often files may be included, counting repetitions, and how large all of that may be. */
+/** Repeated includes of a file count each time. */
 const MAX_INCLUDES = 4_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_DEPTH = 20;
 
 export interface Include {
   readonly path: string;
-  /** Where relative paths begin. Default: the folder of the main file. */
   readonly folder?: string;
   readonly place: FilePlace;
-  /** The paths of the files that lead here. */
+  /** Paths of the files that include each other, down to this line. */
   readonly open: readonly string[];
 }
 
 export interface IncludeProblem {
-  /** As the line names it. */
   readonly path: string;
   readonly place: FilePlace;
   readonly problem: string;
-  /** Otherwise the includes are refused, because they have no end or are too many. */
+  /** False if includes are refused, because they have no end or are too many. */
   readonly isUnreadable: boolean;
 }
 
@@ -115,7 +110,6 @@ export class IncludeBudget {
     return [...this.#problems.values()];
   }
 
-  /** Without the files that cannot be read. */
   read(include: Include): readonly IncludedText[] {
     const { path, folder, open } = include;
     if (path === '' || this.#isSpent) return [];
@@ -148,7 +142,7 @@ export class IncludeBudget {
     return [];
   }
 
-  /** Each problem of a place once: a file may be included in many places. */
+  /** A file may be included in many places, so each problem of a line is kept once. */
   #refuse({ path, place }: Include, problem: string, isUnreadable = false): void {
     this.#problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
   }
