@@ -1,4 +1,3 @@
-/** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
 import { at, listAt, textAt } from '../yaml.ts';
 import {
@@ -50,7 +49,7 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
   };
 }
 
-/** What headgate's last filter refuses, after its first rule: that no gateway answered. */
+/** The first rule of headgate's last filter is that no gateway answered. The others say what it refuses. */
 function refusedBy({ config }: Filter): readonly unknown[] | undefined {
   const policy = at(config, 'rules', 'policies', 'gateway_unavailable');
   if (policy === undefined) return undefined;

@@ -1,4 +1,3 @@
-/** Where HAProxy passes requests on, and which of them the condition of the check leaves out. */
 import { addressOf } from '../addresses.ts';
 import type { Route } from '../routes.ts';
 import type { Site } from '../unchecked-paths.ts';
@@ -10,31 +9,31 @@ export function haproxyRoutes(sections: readonly Section[]): Route[] {
     what: `the ${from.kind} ${from.name}`,
     place: (line ?? from).place,
     servers: serversOf(to.lines),
-    isChecked: asks(from) || asks(to),
+    isChecked: hasCheck(from) || hasCheck(to),
   }));
 }
 
 export interface Passage {
   readonly from: Section;
   readonly to: Section;
-  /** Undefined: the section has the servers itself. */
+  /** Undefined if the section has the servers itself. */
   readonly line: Line | undefined;
 }
 
-/** From each frontend that passes requests on to each of its backends. */
+/** Leads from each frontend that passes requests on to each of its backends. */
 export function passagesOf(sections: readonly Section[]): Passage[] {
   return sections.flatMap((from) => {
     if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];
     const lines = linesWithin(from);
     const usual = lines.findLast(({ words }) => words[0] === 'default_backend');
-    const targets = [
-      ...lines.filter(({ words }) => words[0] === 'use_backend'),
-      ...(usual === undefined ? [] : [usual]),
+    const targets = lines.filter(({ words }) => words[0] === 'use_backend');
+    if (usual !== undefined) targets.push(usual);
+    return [
+      ...targets.flatMap((line) =>
+        backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
+      ),
+      ...(from.kind === 'listen' ? [{ from, to: from, line: undefined }] : []),
     ];
-    const passages: Passage[] = targets.flatMap((line) =>
-      backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
-    );
-    return from.kind === 'listen' ? [...passages, { from, to: from, line: undefined }] : passages;
   });
 }
 
@@ -49,11 +48,11 @@ function backendsNamed(name: string, sections: readonly Section[]): Section[] {
   );
 }
 
-export function asks(section: Section): boolean {
+export function hasCheck(section: Section): boolean {
   return linesWithin(section).some(isCheck);
 }
 
-/** It redirects or refuses every request, as the usual frontend for HTTP without TLS does. */
+/** The usual frontend for HTTP without TLS redirects or refuses every request. */
 function answersItself(section: Section): boolean {
   const hasTls = section.lines.some(({ words }) => words[0] === 'bind' && words.includes('ssl'));
   return linesWithin(section).some(
