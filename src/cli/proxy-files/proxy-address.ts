@@ -1,4 +1,3 @@
-/** Reads the addresses that proxies use. */
 import { InvalidArgumentError } from 'commander';
 import { countUpTo } from '../output/numbers.ts';
 import type { Address } from './print/writer.ts';

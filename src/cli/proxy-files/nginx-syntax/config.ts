@@ -1,4 +1,3 @@
-/** Reads an NGINX configuration with the files that it includes. */
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
 import {
   IncludeBudget,
@@ -11,11 +10,10 @@ import { parseNginx } from './parse.ts';
 import { NginxSyntaxError } from './syntax-error.ts';
 
 export interface NginxConfig {
-  /** Every include is replaced by what it includes. */
+  /** Included files replace the lines that include them. */
   readonly tree: readonly Directive[];
   /** The texts of all files, the main one first. */
   readonly text: string;
-  /** What could not be included. */
   readonly problems: readonly IncludeProblem[];
 }
 

@@ -1,4 +1,3 @@
-/** A directive of an NGINX configuration. */
 import type { FilePlace } from '../file-place.ts';
 
 export interface Directive {
@@ -15,12 +14,10 @@ export interface Directive {
   readonly isPart: boolean;
 }
 
-/** The directives of these names among the directives. */
 export function named(directives: readonly Directive[], ...names: readonly string[]): Directive[] {
   return directives.filter(({ name }) => names.includes(name));
 }
 
-/** Every directive, at any depth. */
 export function everyDirective(directives: readonly Directive[]): Directive[] {
   return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
 }

@@ -1,6 +1,6 @@
-/** The text is one that NGINX refuses to read. */
 import { type FilePlace, placeText } from '../file-place.ts';
 
+/** NGINX refuses the text. */
 export class NginxSyntaxError extends Error {
   override readonly name = 'NginxSyntaxError';
 

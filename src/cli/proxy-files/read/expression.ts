@@ -1,10 +1,5 @@
 import { createContext, Script } from 'node:vm';
 
-export interface Subject {
-  readonly path: string;
-  readonly ignoresCase: boolean;
-}
-
 /** The texts of groups by number and name, without groups that have matched nothing. */
 export type Groups = Readonly<Record<string, string>>;
 
@@ -26,15 +21,20 @@ const known = new Map<string, Groups | null | undefined>();
 const endless = new Set<string>();
 
 /** Returns undefined if the expression is of another kind or needs too long, and may match. */
-export function matchesExpression(expression: string, subject: Subject): boolean | undefined {
-  const groups = matchExpression(expression, subject);
+export function matchesExpression(
+  expression: string,
+  path: string,
+  ignoresCase = false,
+): boolean | undefined {
+  const groups = matchExpression(expression, path, ignoresCase);
   return groups === undefined ? undefined : groups !== null;
 }
 
 /** Returns null without a match, and undefined as above. */
 export function matchExpression(
   expression: string,
-  { path, ignoresCase }: Subject,
+  path: string,
+  ignoresCase = false,
 ): Groups | null | undefined {
   if (expression.length > MAX_EXPRESSION_LENGTH || path.length > MAX_PATH_LENGTH) return undefined;
   const flags = ignoresCase || expression.startsWith('(?i)') ? 'i' : '';

@@ -85,7 +85,7 @@ function groupsFor(change: PathChange, path: string): Groups[] {
   if (names.length > MAX_VARIABLES) return [];
   const written = parts.filter((_, i) => i % 3 === 0).map(escaped);
   return ['(.*)', '(.*?)'].slice(0, names.length > 1 ? 2 : 1).flatMap((any) => {
-    const match = matchExpression(`^${written.join(any)}$`, { path, ignoresCase: true });
+    const match = matchExpression(`^${written.join(any)}$`, path, true);
     return match ? [Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']))] : [];
   });
 }
@@ -93,7 +93,7 @@ function groupsFor(change: PathChange, path: string): Groups[] {
 /** Returns undefined if the line leaves the path. `groups` has the texts that the file does not know. */
 function changed(change: PathChange, path: string, groups: Groups): string | undefined {
   const { target, expression, ignoresCase = false } = change;
-  const match = matchExpression(expression, { path, ignoresCase });
+  const match = matchExpression(expression, path, ignoresCase);
   // An expression that cannot be read may match with any groups.
   if (match === null || (match === undefined && Object.keys(groups).length > 0)) return undefined;
   return target.replaceAll(VARIABLE, (_, braced, plain) => {

@@ -28,7 +28,7 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
     return manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {
         const { match } = route;
-        const samples = expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '', {});
+        const samples = expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '');
         return allChanges(route, manager, check).map(({ key, change }) => ({
           what: `${key} of ${routeName(match)}`,
           place: envoy.placeOf(route.map),

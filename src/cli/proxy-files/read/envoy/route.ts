@@ -39,7 +39,7 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
   if (folder !== undefined) return subject === folder || subject.startsWith(`${folder}/`);
   const expression = textAt(match, 'safe_regex', 'regex');
   if (expression === undefined) return true;
-  return matchesExpression(`^${expression}$`, { path, ignoresCase });
+  return matchesExpression(`^${expression}$`, path, ignoresCase);
 }
 
 export interface Setting {

@@ -58,7 +58,7 @@ function fits([fetch = '', ...rest]: readonly string[], path: string): boolean |
     else values.push(word);
   }
   if (test === 'path_reg')
-    return someOf(values.map((each) => matchesExpression(each, { path, ignoresCase })));
+    return someOf(values.map((each) => matchesExpression(each, path, ignoresCase)));
   if (values.length === 0 || values.some((each) => !/^[/.]/.test(each))) return undefined;
   const lower = (value: string) => (ignoresCase ? value.toLowerCase() : value);
   const subject = lower(path);

@@ -65,7 +65,7 @@ function pathsIn({ words }: Line, { lines }: Section): string[] {
     ({ words: [first, name = ''] }) => first === 'acl' && condition.includes(name),
   );
   return [...condition, ...named.flatMap((acl) => acl.words)].flatMap((word) => {
-    if (word.startsWith('^')) return expressionSamples(word, {});
+    if (word.startsWith('^')) return expressionSamples(word);
     return /^[/.]/.test(word) ? [word, SAMPLE + word] : [];
   });
 }

@@ -71,8 +71,7 @@ function takes(
   path: string,
   isCertain: boolean,
 ): boolean {
-  const matches = (each: string) =>
-    matchesExpression(expression, { path: each, ignoresCase: false }) === true;
+  const matches = (each: string) => matchesExpression(expression, each) === true;
   const isRedirect = /^(redirect|permanent)$/.test(flag) || /^(https?:|\$scheme)/.test(target);
   // A client is redirected itself, before the check.
   if (isRedirect && (!isCertain || matches('/'))) return false;
@@ -93,6 +92,6 @@ function conditionHolds(args: readonly string[], path: string): boolean | undefi
   const value = rest.join(' ').replace(/^(["'])(.*)\1$/, '$2');
   if (second === '=') return value === path;
   if (second === '!=') return value !== path;
-  const matches = matchesExpression(value, { path, ignoresCase: second.endsWith('*') });
+  const matches = matchesExpression(value, path, second.endsWith('*'));
   return matches === undefined || !second.startsWith('!') ? matches : !matches;
 }

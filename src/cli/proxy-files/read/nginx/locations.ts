@@ -34,8 +34,7 @@ export function locationFor(path: string, levels: readonly Level[]): Level | und
   if (inside === UNKNOWN) return inside;
   if (inside !== undefined && /^[=~]/.test(ruleOf(inside[0]).kind)) return inside;
   for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
-    const subject = { path, ignoresCase: kind === '~*' };
-    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
+    const matches = kind.startsWith('~') ? matchesExpression(text, path, kind === '~*') : false;
     if (matches === undefined) return UNKNOWN;
     if (matches) return locationFor(path, innerLevels(level)) ?? level;
   }

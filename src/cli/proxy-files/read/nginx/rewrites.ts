@@ -109,7 +109,7 @@ function indexes({ args }: Directive): PathChange[] {
 
 function samplesIn(location: Directive): readonly string[] {
   const { kind, text } = ruleOf(location);
-  return kind.startsWith('~') ? expressionSamples(text, {}) : [text];
+  return kind.startsWith('~') ? expressionSamples(text) : [text];
 }
 
 function placesIn({ server, isChecked, isReached }: CheckedServer) {
