@@ -73,7 +73,7 @@ function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps)
       : [
           'Add to your configuration, with the files beside it, as shown in',
           `  ${page}`,
-          ...columns(includes.map(([line, goes]) => [`  ${line}`, goes])),
+          ...columns(includes.map(({ line, goes }) => [`  ${line}`, goes])),
         ]),
     ...(front === undefined
       ? []

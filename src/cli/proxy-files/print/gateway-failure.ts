@@ -65,15 +65,14 @@ const WILD = /\/(:\w+|[*])/g;
 
 interface Route {
   readonly refuses: boolean;
-  /** Applies in addition to the policy that decides. */
   readonly always: boolean;
   readonly match: RouteMatch;
 }
 
-/** A policy that is not enforced refuses no requests either if the gateway is down. */
 function toRoute(entry: PolicyEntry): Route {
   const match = routeMatchOf(entry, false);
   return {
+    // A policy that is not enforced refuses no requests either if the gateway is down.
     refuses: entry.on_gateway_failure === 'deny' && entry.mode === 'enforce',
     always: entry.always,
     // A HEAD counts as a GET.
@@ -89,7 +88,7 @@ function byPrecedence(a: Route, b: Route): number {
   return Number(b.refuses) - Number(a.refuses);
 }
 
-/** Whether a policy that lets requests pass decides some requests that a later policy would refuse. */
+/** The lax policy decides some requests that a later one would refuse. */
 function hides(lax: Route, later: Route): boolean {
   return !lax.always && later.refuses && overlap(lax.match, later.match);
 }

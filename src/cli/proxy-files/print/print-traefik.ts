@@ -12,17 +12,12 @@ export const traefik: Writer = {
   gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
   application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
   ownPort: 8082,
-  listener: {
-    file: 'traefik/traefik.yaml',
-    shipped: 'address: ":8000"',
-  },
+  listener: { file: 'traefik/traefik.yaml', shipped: 'address: ":8000"' },
   loadBalancer: (networks) => ({
     'traefik/traefik.yaml': {
       '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(networks)} }`,
     },
-    'traefik/dynamic.yaml': {
-      'trustForwardHeader: false': 'trustForwardHeader: true',
-    },
+    'traefik/dynamic.yaml': { 'trustForwardHeader: false': 'trustForwardHeader: true' },
   }),
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': () => [

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -15,7 +14,7 @@ import { envoy, envoyGrpc } from './print-envoy.ts';
 import { haproxy } from './print-haproxy.ts';
 import { nginx } from './print-nginx.ts';
 import { traefik } from './print-traefik.ts';
-import { fillRegions, partsFor, partsOf, regionLines, replaceAddress } from './regions.ts';
+import { fillRegions, partsFor, partsOf, regionLines } from './regions.ts';
 import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
 
 export interface ProxyConfigInput {
@@ -24,15 +23,15 @@ export interface ProxyConfigInput {
   readonly gateway: Address | undefined;
   readonly application: Address | undefined;
   readonly sendsSecret: boolean;
-  /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
+  /** The proxy sends checks to itself there. The port of the shipped file is the default. */
   readonly ownPort?: number | undefined;
-  /** True prints only the parts for an existing configuration; a text prints those for this place, or the file of this name. */
+  /** True prints only the parts for an existing configuration, and a text those for a place or the file of this name. */
   readonly include: boolean | string;
 }
 
 export interface ProxyConfig {
   readonly text: string;
-  /** Names of other files that must be in the same folder. */
+  /** Names of other files for the same folder. */
   readonly besides: readonly string[];
 }
 
@@ -59,7 +58,7 @@ export function templateText(
   path: string,
   { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
 ): string {
-  const text = readFileSync(templatePath(path), 'utf8');
+  const text = readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
   const shipped = writerOf(proxy).ownPort;
   const { ownPort = shipped } = input;
   if (ownPort === undefined) return text;
@@ -72,14 +71,11 @@ export function templateText(
   return text.replaceAll(`:${shipped}`, `:${ownPort}`);
 }
 
-function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {
+function partsWanted(text: string, include: boolean | string, { includes = [] }: Writer): string {
   if (include === false) return text;
   if (include === true) return partsOf(text);
-  return partsFor(
-    include,
-    text,
-    includes?.map(({ place }) => place),
-  );
+  const places = includes.map(({ place }) => place);
+  return partsFor(include, text, places);
 }
 
 const FAILURE_REGION = 'refused without the gateway';
@@ -106,6 +102,7 @@ export function isSameFailureRegion(
   return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
 }
 
+/** Leaves comments as they are. */
 function withAddress(
   text: string,
   { shipped, write }: ShippedAddress,
@@ -114,7 +111,8 @@ function withAddress(
   if (wanted === undefined) return text;
   const written = write(wanted);
   if (written === undefined) throw new RangeError('this proxy needs a host and a port');
-  return replaceAddress(text, shipped, written);
+  if (!text.includes(shipped)) throw new Error(`the file must have "${shipped}"`);
+  return text.replaceAll(/^(?!\s*#).*$/gm, (line) => line.replaceAll(shipped, written));
 }
 
 const WRITERS: Readonly<Record<string, Writer>> = {
@@ -138,8 +136,4 @@ export function writerOf(proxy: string): Writer {
   const writer = WRITERS[proxy];
   if (writer === undefined) throw new RangeError(`must be one of ${PROXIES.join(', ')}`);
   return writer;
-}
-
-function templatePath(file: string): string {
-  return fileURLToPath(new URL(`../../../../deploy/${file}`, import.meta.url));
 }

@@ -1,4 +1,3 @@
-/** How to write the parts of a proxy's file that depend on the policy file and the settings. */
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
 import type { ClientHeaders } from './client-headers.ts';
 import type { FailureRules } from './gateway-failure.ts';
@@ -18,7 +17,7 @@ export type Address =
 
 export interface ShippedAddress {
   readonly shipped: string;
-  /** Writes another address. Undefined: the proxy cannot use it. */
+  /** Returns undefined if the proxy cannot use the address. */
   readonly write: (address: Address) => string | undefined;
 }
 
@@ -28,37 +27,35 @@ export type Front =
   /** CIDR ranges, at least one. */
   | { readonly kind: 'load-balancer'; readonly networks: readonly string[] };
 
-/** Texts of a file and what replaces them. */
 export type Edits = Readonly<Record<string, string>>;
 
-/** By path below deploy/. */
+/** The keys are paths below deploy/. */
 export type FileEdits = Readonly<Record<string, Edits>>;
 
 export interface Include {
-  /** Names the part, as in `--include PLACE`. */
+  /** As in `--include PLACE`. */
   readonly place: string;
   readonly file?: string;
-  /** The line that includes it, and where it goes, in words. */
   readonly line: string;
+  /** Says where the line goes. */
   readonly goes: string;
 }
 
 export interface Writer {
   readonly file: string;
-  /** Other files of the folder that the proxy needs. They are used unchanged. */
+  /** Other files that the proxy needs. They are used unchanged. */
   readonly besides: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
-  /** The port of this machine at which the proxy sends checks to itself, in the shipped files. */
+  /** The port at which the proxy sends checks to itself. */
   readonly ownPort?: number;
-  /** Where clients connect: a text with the shipped port, in the file of that path below deploy/. */
+  /** The text with the port for clients, in a file below deploy/. */
   readonly listener: { readonly file: string; readonly shipped: string };
-  /** How the proxy learns the client's address behind Cloudflare. Files that the writer does not name are added. */
+  /** Edits by which the proxy learns the client's address behind Cloudflare. Files that are not named yet are added. */
   readonly cloudflare?: FileEdits;
-  /** How it learns that behind load balancers of these networks. */
   loadBalancer?(networks: readonly string[]): FileEdits;
   readonly grpc?: boolean;
-  /** Files that an existing configuration includes, each with a part. Without them, parts are put in by hand. */
+  /** Lines for an existing configuration. Without them, parts are put in by hand. */
   readonly includes?: readonly Include[];
   regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
 }
@@ -77,7 +74,7 @@ export function isHere(
   return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
 }
 
-/** The shipped lines are comments. With a secret they are uncommented. */
+/** The shipped lines are comments. */
 export function uncommentedWith(sendsSecret: boolean): WriteRegion {
   return (shipped) => (sendsSecret ? shipped.map((line) => line.replace(/^#/, '')) : shipped);
 }

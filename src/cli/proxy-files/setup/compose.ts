@@ -1,4 +1,3 @@
-/** compose.yaml: the gateway, the proxy, and a Redis on this machine. */
 import { stringify } from 'yaml';
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { VERSION } from '../../../gateway/config/shipped-files.ts';
@@ -108,10 +107,10 @@ function redisService(port: number) {
   };
 }
 
-/** The port of a Redis on loopback that this file can start; undefined for every other one. */
+/** Returns the port of a Redis on loopback that this file can start. */
 function localRedisPort(url: string): number | undefined {
   const { kind, tls, addresses } = parseRedisUrl(url);
-  const [{ host, port }] = addresses as [{ host: string; port: number }];
+  const [{ host, port }] = addresses;
   const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
   return isLocal && kind === 'single' && !tls && !hasPassword(url) ? port : undefined;
 }

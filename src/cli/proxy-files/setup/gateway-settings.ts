@@ -1,8 +1,6 @@
-/** The ports and settings that the written files need. */
-
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { asksOverGrpc } from '../print/proxy-config.ts';
-import { ownPortOf, SHIPPED_PORT } from '../print/proxy-files.ts';
+import { asksOverGrpc, writerOf } from '../print/proxy-config.ts';
+import { SHIPPED_PORT } from '../print/proxy-files.ts';
 import { isHere } from '../print/writer.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 
@@ -21,14 +19,14 @@ export function portsOf({ application, ports }: Pick<Answers, 'application' | 'p
   return { proxy: free(SHIPPED_PORT), check: free(check), grpc: free(grpc), ops: free(ops) };
 }
 
-/** Where the proxy sends checks to itself; undefined if it does not. */
+/** Returns the port at which the proxy sends checks to itself, if it does so. */
 export function ownPort(
   answers: Pick<Answers, 'proxy' | 'ownPort' | 'application' | 'ports'>,
 ): number | undefined {
   const { application } = answers;
   const taken = Object.values(portsOf(answers));
   if (isHere(application)) taken.push(application.port);
-  let port = ownPortOf(answers.proxy);
+  let port = writerOf(answers.proxy).ownPort;
   while (port !== undefined && taken.includes(port)) port += OTHER;
   return answers.ownPort ?? port;
 }
@@ -63,7 +61,6 @@ export function gatewaySettings(
   ];
 }
 
-/** Whether the URL has a password, in any part of it. */
 export function hasPassword(url: string): boolean {
   return url.includes('@') || /password=/i.test(url) || parseRedisUrl(url).password !== undefined;
 }
