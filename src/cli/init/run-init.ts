@@ -1,4 +1,3 @@
-/** Asks, writes the files of `headgate init`, and says how to try them. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -64,27 +63,27 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 }
 
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
-  const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
-  if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
+  const { login, behind, loadBalancer: networks, redis } = flags;
+  const { proxy, existing, application, ownPort, keys, with: extras } = flags;
+  if (behind !== undefined && behind !== 'load-balancer' && networks !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
-  if (behind === 'load-balancer' && loadBalancer === undefined)
+  if (behind === 'load-balancer' && networks === undefined)
     command.error(
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
+  const front = behind === 'cloudflare' ? { kind: behind } : undefined;
   return {
-    ...{ proxy, existing, application, ownPort, keys, with: flags.with },
+    ...(proxy !== undefined && { proxy }),
+    ...(existing !== undefined && { existing }),
+    ...(application !== undefined && { application }),
+    ...(keys !== undefined && { keys }),
+    ...(extras !== undefined && { with: extras }),
+    ...(login !== undefined && { login: login || undefined }),
+    ...(redis !== undefined && { redis: redis || undefined }),
+    ...(behind !== undefined && { front }),
+    ...(networks !== undefined && { front: { kind: 'load-balancer', networks } }),
+    ownPort,
     ports: portsOfSettings(),
-    login: login === false ? undefined : login,
-    loginIsGiven: login !== undefined,
-    front: isBalanced
-      ? { kind: 'load-balancer', networks: loadBalancer ?? [] }
-      : behind === 'cloudflare'
-        ? { kind: behind }
-        : undefined,
-    frontIsGiven: behind !== undefined || loadBalancer !== undefined,
-    redis: redis === false ? undefined : redis,
-    redisIsGiven: redis !== undefined,
   };
 }
 

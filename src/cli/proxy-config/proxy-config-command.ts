@@ -7,8 +7,7 @@ import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { complain, sayFile } from '../output/output.ts';
 import { asksOverGrpc, PROXIES, proxyConfig } from '../proxy-files/print/proxy-config.ts';
-import type { Address } from '../proxy-files/print/writer.ts';
-import { OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
+import { type Address, OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;

@@ -1,4 +1,3 @@
-/** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { createRedisClient, untilReady } from '../../../gateway/stores/redis/client.ts';
@@ -21,10 +20,10 @@ export function serverTarget(target: RedisTarget, address: RedisAddress): RedisT
   return { ...target, kind: 'single', addresses: [address] };
 }
 
-/** Rejects with the first error. A server that is loading its data is a success, because it answers INFO. */
+/** Connects as a gateway does. Rejects with the first error. A server that is loading its data answers INFO. */
 export async function contact(target: RedisTarget): Promise<Contact> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerInfo | undefined>();
-  /** The first error of this connection. Later errors follow from it. */
+  /** Later errors of this connection follow from it. */
   let firstError: Error | undefined;
   const client = createRedisClient({
     target,

@@ -1,9 +1,8 @@
-/** One request of a client, and what of the answer concerns limits. */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 export interface Target {
-  /** The URL has no user. */
+  /** It has no user. */
   readonly url: URL;
   /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
   readonly host?: string;
@@ -18,7 +17,7 @@ export interface Answer {
   readonly bypass: string | undefined;
   readonly mode: string | undefined;
   readonly retryAfter: string | undefined;
-  /** headgate has denied the request, and its answer has reached the client. */
+  /** The answer is that of headgate. */
   readonly isDenial: boolean;
   /** The proxy says that it could not ask headgate. */
   readonly isUnavailable: boolean;
@@ -30,7 +29,7 @@ export type Claims = readonly (readonly [name: string, value: string])[];
 
 const TIMEOUT_MS = 5_000;
 
-/** Resolves to the Error if there is no answer. Only the begin of a 503 is read. */
+/** Resolves to the Error if there is no answer. Only the beginning of a 503 is read. */
 export async function send(
   target: Target,
   claims: Claims = [],

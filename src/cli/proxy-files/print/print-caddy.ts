@@ -1,7 +1,8 @@
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { headerTitle } from './client-headers.ts';
 import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
-import { type Address, hostAndPort, type Include, type Writer } from './writer.ts';
+import type { Include, Writer } from './writer.ts';
 
 export const caddy: Writer = {
   file: 'caddy/Caddyfile',

@@ -1,14 +1,9 @@
+import type { Address } from '../proxy-address.ts';
 import { isSentByClients } from './client-headers.ts';
 import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
-import {
-  type Address,
-  type Edits,
-  uncommentedWith,
-  type Writer,
-  type WriterInput,
-} from './writer.ts';
+import { type Edits, uncommentedWith, type Writer, type WriterInput } from './writer.ts';
 
 /** The headers `alwaysSent` need no line in a region. */
 function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly string[]): Writer {

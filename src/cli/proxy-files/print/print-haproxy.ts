@@ -1,6 +1,7 @@
+import { hostAndPort } from '../proxy-address.ts';
 import { keyPattern } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
-import { hostAndPort, type ShippedAddress, uncommentedWith, type Writer } from './writer.ts';
+import { type ShippedAddress, uncommentedWith, type Writer } from './writer.ts';
 
 /** The target of every HTTP/2 request begins with the origin. */
 const ORIGIN = '(https?://[a-z0-9._:-]+)?';

@@ -1,6 +1,7 @@
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { headerTitle, isSentByClients } from './client-headers.ts';
 import { keyPattern } from './failure-conditions.ts';
-import { type Address, hostAndPort, type Include, uncommentedWith, type Writer } from './writer.ts';
+import { type Include, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {
   file: 'nginx/nginx.conf',

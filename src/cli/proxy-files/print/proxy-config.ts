@@ -7,6 +7,7 @@ import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import { type Address, isHere } from '../proxy-address.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
@@ -15,7 +16,7 @@ import { haproxy } from './print-haproxy.ts';
 import { nginx } from './print-nginx.ts';
 import { traefik } from './print-traefik.ts';
 import { fillRegions, partsFor, partsOf, regionLines } from './regions.ts';
-import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
+import type { ShippedAddress, Writer } from './writer.ts';
 
 export interface ProxyConfigInput {
   readonly proxy: string;

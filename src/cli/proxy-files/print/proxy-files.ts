@@ -1,14 +1,7 @@
 import { posix } from 'node:path';
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { type ProxyConfigInput, proxyConfig, templateText, writerOf } from './proxy-config.ts';
-import {
-  type Address,
-  type Edits,
-  type FileEdits,
-  type Front,
-  hostAndPort,
-  type Include,
-  type Writer,
-} from './writer.ts';
+import type { Edits, FileEdits, Front, Include, Writer } from './writer.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
   readonly port: number;

@@ -1,4 +1,4 @@
-import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
+import type { Address } from '../proxy-address.ts';
 import type { ClientHeaders } from './client-headers.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
@@ -9,11 +9,6 @@ export interface WriterInput {
   readonly failure: FailureRules | undefined;
   readonly sendsSecret: boolean;
 }
-
-/** A host and a port, or the path of a unix socket. */
-export type Address =
-  | { readonly host: string; readonly port: number }
-  | { readonly socket: string };
 
 export interface ShippedAddress {
   readonly shipped: string;
@@ -58,20 +53,6 @@ export interface Writer {
   /** Lines for an existing configuration. Without them, parts are put in by hand. */
   readonly includes?: readonly Include[];
   regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
-}
-
-export function hostAndPort(address: Address): string | undefined {
-  if ('socket' in address) return undefined;
-  const { host, port } = address;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-export function isHere(
-  address: Address,
-): address is { readonly host: string; readonly port: number } {
-  if ('socket' in address) return false;
-  const { host } = address;
-  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
 }
 
 /** The shipped lines are comments. */

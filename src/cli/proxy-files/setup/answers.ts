@@ -1,10 +1,11 @@
 import type { Front } from '../print/writer.ts';
+import type { HostAndPort } from '../proxy-address.ts';
 
 export interface Answers {
   readonly proxy: string;
   /** If the proxy has a configuration already, only the parts to add are written. */
   readonly existing: boolean;
-  readonly application: { readonly host: string; readonly port: number };
+  readonly application: HostAndPort;
   /** The proxy sends checks to itself there. The default is a port that the other answers leave free. */
   readonly ownPort: number | undefined;
   /** A path of letters, digits and `-._~/`. */

@@ -1,7 +1,7 @@
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { asksOverGrpc, writerOf } from '../print/proxy-config.ts';
 import { SHIPPED_PORT } from '../print/proxy-files.ts';
-import { isHere } from '../print/writer.ts';
+import { isHere } from '../proxy-address.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 
 export interface Ports extends GatewayPorts {
