@@ -63,8 +63,7 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 }
 
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { login, behind, loadBalancer: networks, redis } = flags;
-  const { proxy, existing, application, ownPort, keys, with: extras } = flags;
+  const { yes, force, login, behind, loadBalancer: networks, redis, ...others } = flags;
   if (behind !== undefined && behind !== 'load-balancer' && networks !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
   if (behind === 'load-balancer' && networks === undefined)
@@ -73,16 +72,11 @@ function givenBy(flags: InitFlags, command: Command): Given {
     );
   const front = behind === 'cloudflare' ? { kind: behind } : undefined;
   return {
-    ...(proxy !== undefined && { proxy }),
-    ...(existing !== undefined && { existing }),
-    ...(application !== undefined && { application }),
-    ...(keys !== undefined && { keys }),
-    ...(extras !== undefined && { with: extras }),
+    ...others,
     ...(login !== undefined && { login: login || undefined }),
     ...(redis !== undefined && { redis: redis || undefined }),
     ...(behind !== undefined && { front }),
     ...(networks !== undefined && { front: { kind: 'load-balancer', networks } }),
-    ownPort,
     ports: portsOfSettings(),
   };
 }

@@ -13,7 +13,7 @@ import { namesApplication } from '../proxy-files/setup/setup.ts';
 import { readNetworks } from './networks.ts';
 
 /** An answer that the command line does not give is missing. A given `login`, `front` or `redis` may be undefined. */
-export type Given = Partial<Answers> & Pick<Answers, 'ownPort' | 'ports'>;
+export type Given = Partial<Answers> & Pick<Answers, 'ports'>;
 
 /** A file of the proxy in the folder, which `hasConfiguration` finds, also decides. */
 export function withDefaults(given: Given, hasConfiguration: (proxy: string) => boolean): Answers {

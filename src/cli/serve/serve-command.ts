@@ -1,4 +1,3 @@
-/** `headgate serve`: runs the gateway. */
 import { Command } from 'commander';
 import type { ServeFlags } from './run-gateway.ts';
 
