@@ -1,4 +1,4 @@
-/** The smallest proxy: checks each request with a gateway, then forwards it or passes the denial on. */
+/** The smallest proxy checks each request in the dialect of Envoy, then forwards it or passes the denial on. */
 import {
   type IncomingMessage,
   type RequestListener,
@@ -11,7 +11,6 @@ const HOST = '127.0.0.1';
 const SHOWN_IF_ALLOWED = /^(x-)?ratelimit/i;
 const SHOWN_IF_DENIED = /^((x-)?ratelimit|(retry-after|content-type|cache-control)$)/i;
 
-/** Speaks the dialect of Envoy to the gateway at this port. */
 export function demoProxy(gatewayPort: number, forward: RequestListener): RequestListener {
   return (client, response) => {
     const { method, url, headers } = client;

@@ -79,7 +79,6 @@ async function takesSecret(
   return body.includes('Proxies send checks to ') || undefined;
 }
 
-/** Resolves to undefined without an answer. */
 export async function bodyOf(
   url: string,
   {
@@ -96,7 +95,6 @@ export async function bodyOf(
   }
 }
 
-/** This machine reaches the ops server of a gateway with these settings there. */
 export function opsUrlOf({ opsHost, opsPort }: Pick<Environment, 'opsHost' | 'opsPort'>): string {
   return urlOf(opsHost, opsPort);
 }

@@ -31,7 +31,6 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   const findings: Diagnostic[] = [];
   for await (const finding of everyFinding(flags)) {
     findings.push(finding);
-    // One after the other, because some take seconds.
     if (output === 'text') say(linesOf(finding));
   }
   const count = (severity: Severity) =>

@@ -88,7 +88,6 @@ function portsOfSettings(): Answers['ports'] {
   return { check: port || check, grpc: grpcPort || grpc, ops: opsPort || ops };
 }
 
-/** Throws a CommandFailed if a file is there that must not be overwritten. */
 async function protectFiles(
   folder: string,
   files: readonly SetupFile[],
@@ -106,7 +105,6 @@ async function protectFiles(
     throw new CommandFailed(EXIT_FAULT, 'nothing was written');
 }
 
-/** Whether the folder has a configuration of this proxy, which headgate has not written. */
 function hasConfiguration(folder: string, proxy: string): boolean {
   return proxyFileNames(proxy)
     .filter((name) => !name.startsWith('headgate'))
@@ -115,7 +113,6 @@ function hasConfiguration(folder: string, proxy: string): boolean {
     .some((path) => existsSync(path) && !isWritten(path));
 }
 
-/** Whether the file begins as those of `init` and `proxy-config` do. */
 function isWritten(path: string): boolean {
   try {
     return readText(path).startsWith('# headgate in front of an application');

@@ -163,7 +163,6 @@ function isNo(typed: string): boolean {
   return /^no?(ne)?$/i.test(typed);
 }
 
-/** Throws a RangeError. */
 export function readPath(typed: string): string {
   if (/^(\/[\w.~-]+)+$/.test(typed)) return typed;
   throw new RangeError(

@@ -70,7 +70,6 @@ const CONSEQUENCES = {
   local: 'each gateway counts its own share of the limits',
   deny: 'requests are denied',
 } as const;
-/** The policy file lists them all. */
 const MOST_NAMES = 20;
 const INDENT = ' '.repeat(12);
 

@@ -18,7 +18,6 @@ export function serveCommand(): Command {
   );
 }
 
-/** A mistyped command, or a policy file without its option. */
 async function unknownWord(word: string, command: Command): Promise<string> {
   if (/\.ya?ml$/.test(word)) return `error: to serve a policy file: --policies ${word}`;
   const { hint } = await import('../../gateway/config/closest-word.ts');

@@ -11,9 +11,7 @@ export interface Closable {
 
 /** After the drain and the store timeout, the process ends anyway. */
 const END_WITHIN_MS = 6_000;
-/** A supervisor waits no longer for a worker. */
 const WORKER_ENDS_WITHIN_MS = 3_000;
-/** These do not end the process. */
 const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
 /** Node makes an uncaught exception of it. */
 const REJECTION = 'unhandledRejection' as const;

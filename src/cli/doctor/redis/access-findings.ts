@@ -10,7 +10,6 @@ const ACCOUNT = 'the account of deploy/redis/users.acl';
 
 const isPrivate = compileAddressSet(['loopback', 'private']);
 
-/** `reached` is a connection to the target's only server. */
 export async function* accessFindings(
   target: RedisTarget,
   reached: Contact,

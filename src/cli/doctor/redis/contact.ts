@@ -10,9 +10,7 @@ export const REPLY_TIMEOUT_MS = 2_000;
 export interface Contact {
   /** The caller disconnects it. */
   readonly client: Redis;
-  /** Undefined if the account has no right to INFO. */
   readonly info: ServerInfo | undefined;
-  /** Resolves when commands can be sent. */
   ready(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export function on(server: RedisAddress, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, file: `redis ${redisPlace(server)}` };
 }
 
-/** The word that `headgate check --redis` prints. */
 export function levelOf({ rule }: Diagnostic): string {
   return rule === 'redis' ? 'fine' : rule.replace('redis-', '');
 }

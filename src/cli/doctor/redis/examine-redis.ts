@@ -14,7 +14,6 @@ import { openTrial } from './trial.ts';
 export interface ExamineOptions {
   readonly target: RedisTarget;
   readonly storeTimeoutMs: number;
-  /** Returns milliseconds since the epoch. */
   readonly now: () => number;
   readonly replicas: number;
   /** Each worker of a gateway counts as a gateway. */

@@ -8,7 +8,7 @@ export type Product = 'Redis' | 'Valkey';
 
 interface Vulnerability {
   readonly name: string;
-  /** Only servers that use TLS are affected. */
+  /** Servers without TLS are not affected. */
   readonly needsTls?: true;
   /** The first patch release with the fix, by release line; null if the line has no fix. */
   readonly fixedIn: Readonly<Partial<Record<Product, Readonly<Record<string, number | null>>>>>;

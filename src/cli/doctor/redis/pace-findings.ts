@@ -12,7 +12,6 @@ const TOLERATED_SKEW_MS = 1_000;
 export interface PaceOptions {
   readonly client: Redis;
   readonly storeTimeoutMs: number;
-  /** Returns milliseconds since the epoch. */
   readonly now: () => number;
 }
 

@@ -157,7 +157,6 @@ async function shareSalt(client: RedisClient, tag: string): Promise<void> {
   await deleteKeys(client, [key]);
 }
 
-/** Sends one command per key, as resets do. */
 async function deleteKeys(client: RedisClient, keys: readonly string[]): Promise<void> {
   await withDeadline(Promise.all(keys.map((key) => client.del(key))), REPLY_TIMEOUT_MS);
 }

@@ -16,7 +16,6 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface ThroughOptions {
   readonly target: Target;
-  /** Undefined if the policies are not known. */
   readonly costs?: ReadonlySet<number> | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -12,7 +12,6 @@ import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
 /** Counts requests without and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
 export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
 const MADE_UP = 'headgate-doctor';
-/** With these findings, the gateway has decided the requests. */
 const DECIDED: ReadonlySet<string> = new Set<FindingId>([
   ...(['through', 'spoofed-address', 'not-counted', 'denied-now', 'store-down'] as const),
   'headers-not-shown',
@@ -25,7 +24,6 @@ export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
 
 interface ExaminedPolicies {
   readonly digest: string;
-  /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
   readonly costs: ReadonlySet<number>;
@@ -87,7 +85,6 @@ function untrusted({ target, settings }: ThroughGatewayOptions, checks: number):
   return found('proxy-not-trusted', target.url.href, problem);
 }
 
-/** The gateway has decided the requests, and trusts the proxy. */
 async function* headerFindings(
   { target, settings, policies }: ThroughGatewayOptions,
   state: GatewayState,

@@ -2,7 +2,6 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 export interface Target {
-  /** It has no user. */
   readonly url: URL;
   /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
   readonly host?: string;

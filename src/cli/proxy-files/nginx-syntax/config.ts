@@ -10,14 +10,12 @@ import { parseNginx } from './parse.ts';
 import { NginxSyntaxError } from './syntax-error.ts';
 
 export interface NginxConfig {
-  /** Included files replace the lines that include them. */
   readonly tree: readonly Directive[];
   /** The texts of all files, the main one first. */
   readonly text: string;
   readonly problems: readonly IncludeProblem[];
 }
 
-/** Throws an NginxSyntaxError. */
 export function readNginxConfig(files: ProxyFiles): NginxConfig {
   const budget = new IncludeBudget(files);
   const trees = new Map<string, readonly Directive[]>();

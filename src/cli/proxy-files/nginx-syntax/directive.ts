@@ -8,7 +8,6 @@ export interface Directive {
   /** The directives between its braces; empty without braces, and for a block of Lua. */
   readonly block: readonly Directive[];
   readonly place: FilePlace;
-  /** `nginx.conf:12` */
   readonly where: string;
   /** It stands in a part that headgate has printed. */
   readonly isPart: boolean;
@@ -22,7 +21,6 @@ export function everyDirective(directives: readonly Directive[]): Directive[] {
   return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
 }
 
-/** Names the directive in messages, without quotes and without its block. */
 export function directiveText({ name, args }: Pick<Directive, 'name' | 'args'>): string {
   return [name, ...args].join(' ');
 }

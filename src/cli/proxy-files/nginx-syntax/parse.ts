@@ -42,7 +42,6 @@ class NginxParser {
     return directives;
   }
 
-  /** Reads to the brace that closes the block, or the end of the file. */
   #block(depth: number, opener: Directive | undefined): Directive[] {
     const directives: Directive[] = [];
     for (let token = this.#next; token !== undefined; token = this.#next) {

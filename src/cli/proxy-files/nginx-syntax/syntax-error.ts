@@ -1,6 +1,5 @@
 import { type FilePlace, placeText } from '../file-place.ts';
 
-/** NGINX refuses the text. */
 export class NginxSyntaxError extends Error {
   override readonly name = 'NginxSyntaxError';
 

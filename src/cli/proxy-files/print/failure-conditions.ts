@@ -40,10 +40,8 @@ function joined(conditions: readonly string[], operator: '&&' | '||'): string {
 }
 
 type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
-/** Writes a condition: the whole value matches a pattern, ignoring case. */
 type Matching = (name: string, pattern: string) => string;
 
-/** A request that the rule matches fulfils all of these. */
 export function conditionsOf(
   { method, host, path }: FailureRule,
   names: PartNames,

@@ -39,7 +39,6 @@ const CLEAR_HOST = `(${HOST_LABEL}([.]${HOST_LABEL})*[.]?|[[][0-9a-f:.]+])${PORT
 
 type Policies = Pick<ValidFile, 'entries' | 'caseSensitive'>;
 
-/** Undefined if no policy refuses anything. */
 export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRules | undefined {
   const routes = entries.map(toRoute).sort(byPrecedence);
   const refusing = routes.filter(({ refuses }) => refuses);
@@ -60,7 +59,6 @@ export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRul
   return { method, rules: [...rules, clear] };
 }
 
-/** A parameter or a `*` of a path template. */
 const WILD = /\/(:\w+|[*])/g;
 
 interface Route {
@@ -88,7 +86,6 @@ function byPrecedence(a: Route, b: Route): number {
   return Number(b.refuses) - Number(a.refuses);
 }
 
-/** The lax policy decides some requests that a later one would refuse. */
 function hides(lax: Route, later: Route): boolean {
   return !lax.always && later.refuses && overlap(lax.match, later.match);
 }

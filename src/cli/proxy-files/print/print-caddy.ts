@@ -49,7 +49,6 @@ function part(place: string, file: string, goes: string): Include {
   return { place, file, line: `import ${file}`, goes };
 }
 
-/** The site may have made the target `uri` of that of the client, which is `orig_uri`. */
 function refusedWithout(failure: FailureRules | undefined, path: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
   const names = { method: 'orig_method', host: 'hostport', path };

@@ -18,7 +18,6 @@ function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly str
   };
 }
 
-/** The last address of X-Forwarded-For is the client's. The load balancer has written it. */
 const ONE_HOP: Edits = {
   'use_remote_address: true': 'use_remote_address: true\n                xff_num_trusted_hops: 1',
 };

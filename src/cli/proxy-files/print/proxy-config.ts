@@ -32,7 +32,6 @@ export interface ProxyConfigInput {
 
 export interface ProxyConfig {
   readonly text: string;
-  /** Names of other files for the same folder. */
   readonly besides: readonly string[];
 }
 
@@ -82,7 +81,6 @@ function partsWanted(text: string, include: boolean | string, { includes = [] }:
 const FAILURE_REGION = 'refused without the gateway';
 
 interface FailureRegion {
-  /** The file of the proxy, which may have the comments around the region. */
   readonly text: string;
   readonly entries: readonly unknown[] | undefined;
 }

@@ -13,7 +13,6 @@ export interface ProxyFile {
   readonly text: string;
 }
 
-/** Every set-up of the proxy has these files. */
 export function proxyFileNames(proxy: string): string[] {
   const { file, besides } = writerOf(proxy);
   return [file, ...besides].map((path) => posix.basename(path));

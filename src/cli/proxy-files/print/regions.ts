@@ -37,7 +37,6 @@ export function fillRegions(text: string, regions: Readonly<Record<string, Write
   return lines.join('\n');
 }
 
-/** Returns the lines of a region without their indentation. */
 export function regionLines(text: string, name: string): string[] | undefined {
   const lines = text.split('\n').map((line) => line.trim());
   const start = lines.indexOf(`# headgate: ${name}`);

@@ -12,14 +12,11 @@ export interface WriterInput {
 
 export interface ShippedAddress {
   readonly shipped: string;
-  /** Returns undefined if the proxy cannot use the address. */
   readonly write: (address: Address) => string | undefined;
 }
 
-/** What stands between the clients and the proxy. */
 export type Front =
   | { readonly kind: 'cloudflare' }
-  /** CIDR ranges, at least one. */
   | { readonly kind: 'load-balancer'; readonly networks: readonly string[] };
 
 export type Edits = Readonly<Record<string, string>>;
@@ -28,7 +25,6 @@ export type Edits = Readonly<Record<string, string>>;
 export type FileEdits = Readonly<Record<string, Edits>>;
 
 export interface Include {
-  /** As in `--include PLACE`. */
   readonly place: string;
   readonly file?: string;
   readonly line: string;
@@ -42,7 +38,6 @@ export interface Writer {
   readonly besides: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
-  /** The port at which the proxy sends checks to itself. */
   readonly ownPort?: number;
   /** The text with the port for clients, in a file below deploy/. */
   readonly listener: { readonly file: string; readonly shipped: string };

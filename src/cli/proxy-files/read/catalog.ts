@@ -1,4 +1,3 @@
-/** What `headgate doctor` finds in files of proxies: the rules of its diagnostics. */
 import {
   diagnosticMaker,
   error,

@@ -5,7 +5,6 @@ export function isPattern(path: string): boolean {
   return /[*?[]/.test(path);
 }
 
-/** Wildcards match no slash, and no dot at the start of a name. */
 export function fitsPath(pattern: string, path: string): boolean {
   const patterns = pattern.split('/');
   const names = path.split('/');

@@ -65,7 +65,7 @@ export function sourcesOf(change: PathChange, path: string, sent: readonly strin
   return [...new Set(sources)];
 }
 
-/** Whether a client that sends this path gets another one. A line that changes every path is no sign of that. */
+/** Tells whether the line is meant for this path. A line that changes every path is no sign of that. */
 export function changesItself(change: PathChange, path: string): boolean {
   if (changed(change, '/', {}) !== undefined && changed(change, SAMPLE, {}) !== undefined)
     return false;

@@ -8,9 +8,7 @@ import { canonicalPath } from '../../../gateway/core/path/path.ts';
 export type Hosts = readonly string[] | undefined;
 
 export interface PathPolicies {
-  /** `paths` fit the pattern of the policy. */
   readonly named: readonly { readonly entry: PolicyEntry; readonly paths: readonly string[] }[];
-  /** Policies that apply to the path with some method. */
   policiesFor(path: string): readonly PolicyEntry[];
 }
 

@@ -22,7 +22,6 @@ export interface ReadFile {
   readonly sites?: readonly Site[];
   readonly routes?: readonly Route[];
   readonly rewrites?: readonly Rewrite[];
-  /** Findings that only this kind of proxy has. */
   readonly own?: readonly Diagnostic[];
   readonly unread?: readonly Diagnostic[];
   /** The file with the check and the text of all files, if they differ from the input. */
@@ -36,7 +35,6 @@ export interface ProxyFacts {
   readonly passed: ReadonlySet<string> | 'all';
   /** Names in lower case of headers that the proxy sets or removes. */
   readonly owned: ReadonlySet<string>;
-  /** FROM_ENVIRONMENT if the proxy reads it from its own environment. */
   readonly secret: string | undefined;
   /** `127.0.0.1:8080` or `unix:/run/headgate.sock`; empty if the file does not name one. */
   readonly gateways: readonly string[];
@@ -45,7 +43,6 @@ export interface ProxyFacts {
   readonly refusesAll: boolean;
   /** The entries of the printed region for a gateway failure, if the file is YAML. */
   readonly refused?: readonly unknown[] | undefined;
-  /** The line with the check, such as `nginx.conf:12`. */
   readonly place?: string;
   readonly secretPlace?: string | undefined;
 }

@@ -10,7 +10,6 @@ export interface Rewrite {
   readonly hosts: Hosts;
   /** Undefined if the application names the new path, which may be any. */
   readonly change: PathChange | undefined;
-  /** Samples of paths that lead to the line. */
   readonly sent: readonly string[];
   /** Undefined if the file does not tell whether requests with this path get to the line. */
   isApplied(path: string): boolean | undefined;

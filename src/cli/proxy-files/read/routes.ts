@@ -3,7 +3,6 @@ import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { found } from './catalog.ts';
 
 export interface Route {
-  /** The line that leads there, such as `location /app`. */
   readonly what: string;
   readonly place: string;
   /** Routes with a common address lead to one application. */

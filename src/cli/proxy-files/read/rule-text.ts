@@ -13,11 +13,9 @@ export const warning = rule('warning');
 export const note = rule('info');
 export const fine = rule('fine');
 
-/** The remedy for parts of another policy file or another version of headgate. */
 export const PRINT_AGAIN =
   "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
 
-/** `file` may name a line, as `nginx.conf:12`. */
 export function diagnosticMaker<Id extends string>(catalog: Readonly<Record<Id, RuleText>>) {
   return (id: Id, file: string, message: string): Diagnostic => {
     const { severity, remedy } = catalog[id];

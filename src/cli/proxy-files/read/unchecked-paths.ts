@@ -5,13 +5,11 @@ import { found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 
 export interface Choice {
-  /** The line that decides, such as `location /search`. */
   readonly what: string;
   readonly place: string;
   readonly isUnchecked: boolean;
 }
 
-/** A server or virtual host that checks some requests. */
 export interface Site {
   readonly hosts: Hosts;
   readonly paths: readonly string[];

@@ -8,7 +8,6 @@ export interface Answers {
   readonly application: HostAndPort;
   /** The proxy sends checks to itself there. The default is a port that the other answers leave free. */
   readonly ownPort: number | undefined;
-  /** A path of letters, digits and `-._~/`. */
   readonly login: string | undefined;
   readonly front: Front | undefined;
   readonly keys: boolean;
@@ -25,7 +24,6 @@ export interface GatewayPorts {
   readonly ops: number;
 }
 
-/** Each way to run the gateway adds a file. */
 export const EXTRAS = ['compose', 'systemd'] as const;
 export type Extra = (typeof EXTRAS)[number];
 

@@ -107,7 +107,6 @@ function redisService(port: number) {
   };
 }
 
-/** Returns the port of a Redis on loopback that this file can start. */
 function localRedisPort(url: string): number | undefined {
   const { kind, tls, addresses } = parseRedisUrl(url);
   const [{ host, port }] = addresses;

@@ -19,7 +19,6 @@ export function portsOf({ application, ports }: Pick<Answers, 'application' | 'p
   return { proxy: free(SHIPPED_PORT), check: free(check), grpc: free(grpc), ops: free(ops) };
 }
 
-/** Returns the port at which the proxy sends checks to itself, if it does so. */
 export function ownPort(
   answers: Pick<Answers, 'proxy' | 'ownPort' | 'application' | 'ports'>,
 ): number | undefined {

@@ -6,9 +6,7 @@ import { gatewaySettings, portsOf } from './gateway-settings.ts';
 
 export interface NextSteps {
   readonly serve: string;
-  /** Starts the proxy, or reloads its existing configuration. */
   readonly proxy: string;
-  /** Empty if parts are put in by hand. */
   readonly includes: readonly Include[];
   readonly curl: string;
   /** Examines an existing configuration before it is loaded, and is empty for a new one. */
@@ -55,7 +53,6 @@ export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
   };
 }
 
-/** NGINX has many files, and prints them. */
 function examination(proxy: string, doctor: string): string {
   if (proxy === 'nginx') return `nginx -T | ${doctor} --proxy-file -`;
   return `${doctor} --proxy-file ${proxyFileNames(proxy)[0]}`;

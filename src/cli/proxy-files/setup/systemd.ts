@@ -2,7 +2,6 @@ import { POLICY_FILE } from './answers.ts';
 import type { Setting } from './gateway-settings.ts';
 
 export const UNIT_FILE = 'headgate.service';
-/** The unit expects the policy file and secrets there. */
 const UNIT_FOLDER = '/etc/headgate';
 
 export function systemdUnit(settings: readonly Setting[]): string {

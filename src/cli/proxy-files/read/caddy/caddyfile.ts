@@ -4,7 +4,6 @@ import { lineText } from '../../file-place.ts';
 import { IncludeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
 
 export interface CaddyConfig {
-  /** Imported files replace the lines that import them. */
   readonly text: string;
   readonly lines: readonly CaddyLine[];
   readonly findings: readonly Diagnostic[];
@@ -18,7 +17,6 @@ export interface CaddyLine {
 interface Part {
   readonly name: string;
   readonly text: string;
-  /** Relative imports begin here. */
   readonly folder: string | undefined;
 }
 
@@ -101,7 +99,6 @@ function textOf(lines: readonly CaddyLine[], at: number): string {
   return lines[at]?.text.replace(/\r$/, '') ?? '';
 }
 
-/** Returns the line after the marker. */
 function endOfHeredoc(lines: readonly CaddyLine[], from: number, marker: string): number {
   const end = lines.findIndex(({ text }, i) => i >= from && text.trim().startsWith(marker));
   return end === -1 ? lines.length : end + 1;

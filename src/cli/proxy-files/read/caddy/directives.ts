@@ -65,7 +65,6 @@ export function linesOf(
   return inside(site, false, 0);
 }
 
-/** `/path`, `*` or `@name`. */
 export function matcherOf({ args }: CaddyDirective): string | undefined {
   const [first] = args;
   return first !== undefined && /^([/@]|\*$)/.test(first) ? first : undefined;

@@ -76,7 +76,7 @@ function isSameApplication(site: CaddyDirective, block: CaddyDirective, path: st
   return own.some((each) => reachedHere.includes(each));
 }
 
-/** The lines before or after which headgate is asked, but for those whose new path is checked as well. */
+/** Returns lines with a check before or after them, but for those whose new path is checked as well. */
 function movesIn(
   block: CaddyDirective,
   isAsked = false,

@@ -82,13 +82,11 @@ function byPath(a: CaddyDirective, b: CaddyDirective): number {
   return (pathOf(b)?.length ?? 0) - (pathOf(a)?.length ?? 0);
 }
 
-/** Caddy compares paths without regard to case. */
 function takes(line: CaddyDirective, path: string): boolean {
   const rule = pathOf(line);
   return rule === undefined || fitsRule(path.toLowerCase(), rule.toLowerCase());
 }
 
-/** Another block or snippet may decide. */
 const LEAVES = /^(import|redir|respond|error|abort)$/;
 
 function leadsOn(line: CaddyDirective): boolean {

@@ -1,6 +1,5 @@
 import { type CaddyLine, type CaddyWords, caddyWords } from './caddyfile.ts';
 
-/** A snippet stands in place of the lines that import it. */
 export interface CaddyDirective {
   readonly name: string;
   readonly args: readonly string[];

@@ -13,14 +13,11 @@ import {
 
 export interface EnvoyFile {
   readonly managers: readonly Manager[];
-  /** Proxies of TCP see no requests. */
   readonly tunnels: readonly YamlMap[];
   /** The keys are names of clusters, and the values `127.0.0.1:3000` or `unix:/run/app.sock`. */
   readonly endpoints: ReadonlyMap<string, readonly string[]>;
   readonly placeOf: (map: YamlMap) => string;
-  /** Also has those outside of managers. */
   readonly extAuthz: readonly Filter[];
-  /** headgate's filters in managers. */
   readonly checks: readonly Filter[];
 }
 
@@ -32,7 +29,6 @@ export interface Manager {
   readonly filters: readonly Filter[];
   readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
-  /** The routes of all hosts. */
   readonly routes: readonly EnvoyRoute[];
 }
 
@@ -53,7 +49,6 @@ export interface VirtualHost {
 export interface EnvoyRoute {
   readonly map: YamlMap;
   readonly match: unknown;
-  /** What the route does with requests. */
   readonly action: unknown;
   /** Maps with settings for filters, the most specific first. */
   readonly levels: readonly YamlMap[];
@@ -91,7 +86,7 @@ export function isExtAuthz({ config }: Filter): boolean {
   return textAt(config, '@type') === EXT_AUTHZ;
 }
 
-/** The filters that ask headgate. A file with one service needs no mark; among several, those with one are meant. */
+/** Returns the filters of headgate. They need a mark only if a file has several services. */
 export function headgateFilters(
   filters: readonly Filter[],
   endpoints: EnvoyFile['endpoints'],
@@ -110,7 +105,6 @@ function isMarked({ name, config }: Filter, endpoints: EnvoyFile['endpoints']): 
   return prefix === '/envoy' || texts.some((each) => /headgate/i.test(each));
 }
 
-/** The cluster of a check's service, or its address for the gRPC library of Google. */
 export function askedCluster(config: unknown): string | undefined {
   return (
     textAt(config, 'http_service', 'server_uri', 'cluster') ??

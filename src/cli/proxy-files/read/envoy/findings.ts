@@ -70,7 +70,6 @@ function effectOf(setting: Setting | undefined): string | undefined {
   return setting?.policy === undefined ? undefined : `counts by the policy ${setting.policy}`;
 }
 
-/** Then no dot segment is left, however it is written. */
 function isNormalized(manager: YamlMap): boolean {
   const action = textAt(manager, 'path_with_escaped_slashes_action');
   const isUnescaped = action !== undefined && !/^(KEEP|IMPL)/.test(action);

@@ -83,7 +83,6 @@ function changesBy({ action, match }: EnvoyRoute): Changing[] {
   return [{ key: 'path_rewrite_policy', change: withUnknown(template) }];
 }
 
-/** `%REQ(a)%` and `{name}` may be any text. */
 function withUnknown(written: string): PathChange {
   return changeTo(written.replaceAll(/%[^%]*%|\{[^}]*\}/g, UNKNOWN_TEXT));
 }

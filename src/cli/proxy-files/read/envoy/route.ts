@@ -1,4 +1,3 @@
-/** Which paths a route of Envoy takes, and what it changes about a filter: `typed_per_filter_config`. */
 import { matchesExpression } from '../expression.ts';
 import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
 import type { Filter } from './config.ts';

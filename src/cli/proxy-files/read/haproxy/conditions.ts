@@ -46,7 +46,6 @@ function someOf(values: readonly (boolean | undefined)[]): boolean | undefined {
   return values.includes(true) || (values.includes(undefined) ? undefined : false);
 }
 
-/** `path_beg /static /assets`, `path -i -m beg /static` */
 function fits([fetch = '', ...rest]: readonly string[], path: string): boolean | undefined {
   let test = fetch.replace(/^(path|url)(,lower|,url_dec)*/, 'path');
   let ignoresCase = false;

@@ -57,7 +57,6 @@ function backendsFor(path: string, from: Section, routes: readonly Passage[]): S
   return backends;
 }
 
-/** Returns samples of paths that fit the condition of the line. */
 function pathsIn({ words }: Line, { lines }: Section): string[] {
   const at = conditionAt(words);
   const condition = at === -1 ? [] : words.slice(at + 1);

@@ -16,11 +16,9 @@ export function haproxyRoutes(sections: readonly Section[]): Route[] {
 export interface Passage {
   readonly from: Section;
   readonly to: Section;
-  /** Undefined if the section has the servers itself. */
   readonly line: Line | undefined;
 }
 
-/** Leads from each frontend that passes requests on to each of its backends. */
 export function passagesOf(sections: readonly Section[]): Passage[] {
   return sections.flatMap((from) => {
     if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];

@@ -10,7 +10,6 @@ export interface Section {
   readonly number: number;
   readonly place: string;
   readonly lines: readonly Line[];
-  /** The lines of this section come before its own. */
   readonly defaults: Section | undefined;
   /** The section names its `defaults`. */
   readonly isFrom: boolean;

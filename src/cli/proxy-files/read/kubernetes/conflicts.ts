@@ -24,7 +24,6 @@ export function conflictsOf(
   ];
 }
 
-/** Both objects are for the same requests, as far as the file tells. */
 function isSamePlace(a: KubernetesObject, b: KubernetesObject): boolean {
   if (a === b || a.kind !== b.kind || a.namespace !== b.namespace) return false;
   const [ours, others] = [placesOf(a), placesOf(b)];

@@ -21,7 +21,6 @@ export interface AuthorizerUse {
   readonly isProvider: boolean;
 }
 
-/** An extension provider of Istio. */
 export interface Provider {
   readonly name: string;
   readonly service: string;
@@ -71,7 +70,6 @@ export function authorizersOf(
   return providersOf(object).flatMap(({ service, isHeadgate }) => use(service, isHeadgate, true));
 }
 
-/** `headgate.headgate` of the first backend that a reference names. */
 function serviceOf(reference: unknown): string | undefined {
   const backend = listAt(reference, 'backendRefs')[0] ?? at(reference, 'backendRef') ?? undefined;
   const name = textAt(backend, 'name');

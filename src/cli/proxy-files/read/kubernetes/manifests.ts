@@ -7,7 +7,6 @@ import { type AuthorizerUse, authorizersOf, type KubernetesObject, providersOf }
 
 const MAX_OBJECTS = 5_000;
 
-/** A key at the beginning of a line or of a map in braces. */
 const KEY = /(?:^|[{,])[ \t]*"?(apiVersion|kind|extensionProviders)"?[ \t]*:/gm;
 
 /** Nothing is compared, because other objects have what belongs to it. */

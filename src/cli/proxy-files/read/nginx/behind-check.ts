@@ -13,7 +13,6 @@ export interface CheckedServer {
   readonly hosts: Hosts;
   /** Requests of a location may be checked there or before. */
   isChecked(location: Level): boolean;
-  /** Tells whether the server gets requests that clients send with this path. */
   isReached(path: string): boolean;
 }
 

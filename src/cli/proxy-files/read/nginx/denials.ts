@@ -66,10 +66,8 @@ function replacedRefusals(level: Level): Diagnostic[] {
   return [found('own-refusal-replaced', at.where, problem)];
 }
 
-/** Blocks in which requests end. */
 const INNER: ReadonlySet<string> = new Set(['location', 'if', 'limit_except']);
 
-/** Lines by which NGINX itself answers 401 or 403. */
 function ownRefusals(level: Level): readonly Directive[] {
   const names = ['auth_basic', 'auth_jwt'].filter((name) => isOn(name, level));
   const returned = named(level[0].block, 'return').filter(({ args: [status = ''] }) =>

@@ -1,12 +1,10 @@
 import { type Directive, named } from '../../nginx-syntax/directive.ts';
 
-/** Lines that pass requests on to an application. */
 export const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 
 /** A block and the blocks around it, the nearest first, from which it inherits. */
 export type Level = readonly [at: Directive, ...around: Directive[]];
 
-/** Begins with the level itself. */
 export function levelsIn(level: Level): Level[] {
   return [level, ...innerLevels(level).flatMap(levelsIn)];
 }
@@ -25,7 +23,6 @@ export function isCheck({ name, args: [uri = ''], isPart }: Directive): boolean 
   return name === 'auth_request' && (isPart || uri === '/_headgate');
 }
 
-/** The check may be inherited. */
 export function isChecked(level: Level): boolean {
   return nearest('auth_request', level).some(isCheck);
 }
@@ -35,7 +32,6 @@ export function passesToHeadgate({ name, args: [url = ''] }: Directive): boolean
   return name === 'proxy_pass' && /^https?:\/\/.*\/nginx\/?$/.test(url);
 }
 
-/** The block is for the checks or the answers of headgate. */
 export function isForHeadgate({ block, args }: Directive): boolean {
   return (
     block.some(passesToHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each))
@@ -56,7 +52,6 @@ export function nearest(name: string, blocks: readonly Directive[]): readonly Di
   return [];
 }
 
-/** The first value of the nearest line. */
 export function inherited(name: string, blocks: readonly Directive[]): string | undefined {
   return nearest(name, blocks)[0]?.args[0];
 }

@@ -3,7 +3,6 @@ import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
 
 interface Rule {
-  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
   readonly kind: string;
   /** Empty for other blocks and for locations with a name. */
   readonly text: string;

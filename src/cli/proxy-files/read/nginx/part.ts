@@ -5,7 +5,6 @@ import { found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
 import { inherited, isCheck, isChecked, isOn, type Level, nearest, onlyLeadsOn } from './levels.ts';
 
-/** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
 /** These refuse clients besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
@@ -32,7 +31,6 @@ function hasPart([{ block }]: Level): boolean {
   return block.some((each) => isCheck(each) || (each.isPart && each.block.length === 0));
 }
 
-/** Names the lines as they are to be copied. */
 function lostLines(level: Level): Diagnostic[] {
   const [at] = level;
   const lost = ALL_OR_NONE.flatMap((name) => lostOf(name, level));
@@ -68,7 +66,6 @@ function lostOf(name: string, level: Level): readonly Directive[] {
   return name === 'error_page' ? lost.filter((line) => statusesOf(line).includes('413')) : [];
 }
 
-/** `3 lines (nginx.conf:3, nginx.conf:4, nginx.conf:5)` */
 function linesAt(lines: readonly Directive[]): string {
   const places = [...new Set(lines.map(({ where }) => where))];
   const more = places.length > MOST_NAMED ? [`${places.length - MOST_NAMED} more`] : [];
@@ -76,7 +73,6 @@ function linesAt(lines: readonly Directive[]): string {
   return `${lines.length} line${lines.length === 1 ? '' : 's'} (${listed})`;
 }
 
-/** Lines for 403 belong elsewhere. */
 function without403({ name, written }: Directive): string {
   const kept = name === 'error_page' ? written.filter((each) => each !== '403') : written;
   return `${[name, ...kept].join(' ')};`;

@@ -23,7 +23,6 @@ import { nginxRoutes } from './routes.ts';
 import { nginxSites } from './sites.ts';
 import { serversIn } from './upstreams.ts';
 
-/** Takes every file that no other reader knows. */
 export function readNginx({ file, path, text: main, policies }: ProxyFile): ReadFile {
   const files = filesOf(path, main);
   const config = configOf(files, path);

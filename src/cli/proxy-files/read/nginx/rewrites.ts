@@ -34,7 +34,6 @@ interface Move {
   readonly becomesGet?: boolean;
 }
 
-/** Variables of NGINX for the path. */
 const URI = /\$\{?(?:uri|document_uri|request_uri|fastcgi_script_name)\b\}?/g;
 const QUERY = /\$\{?(?:is_args|args|query_string)\b\}?|\?[\s\S]*$/g;
 
@@ -125,7 +124,6 @@ function placesIn({ server, isChecked, isReached }: CheckedServer) {
   const serversAt = (level: Level) =>
     passesOf(level[0]).flatMap((pass) => serversOf(pass, level).flat());
   return {
-    /** Tells whether a request with this path gets to the lines of a location. */
     begins(from: Level | undefined, path: string): boolean {
       if (!isReached(path)) return false;
       if (from === undefined || from[0].args[0]?.startsWith('@')) return true;

@@ -79,7 +79,6 @@ function routesOf(level: Level, server: Level, serversOf: ServersOf): Route[] {
   );
 }
 
-/** Clients can take the location. */
 function isOpen(level: Level, { block, args }: Directive): boolean {
   const isInternal = named(block, 'internal').length > 0;
   if (isInternal || args[0]?.startsWith('@') || level.some(isForHeadgate)) return false;
@@ -107,11 +106,9 @@ function isHarmless({ args, block }: Directive): boolean {
 
 interface Next {
   readonly target: Level;
-  /** NGINX goes there before it checks. */
   readonly isBefore: boolean;
 }
 
-/** Follows `try_files` and `error_page`. */
 function nextLevels(level: Level, server: Level): Next[] {
   const [{ block }] = level;
   const returned = named(block, 'return').flatMap(({ args }) => args[0] ?? []);

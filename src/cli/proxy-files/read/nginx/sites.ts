@@ -13,7 +13,6 @@ export function nginxSites(tree: readonly Directive[]): Site[] {
   return checkingServers(tree).map((server) => siteOf(server, own));
 }
 
-/** Returns servers with a location that is checked. */
 export function checkingServers(tree: readonly Directive[]): Level[] {
   return named(tree, 'http')
     .flatMap(serverLevels)

@@ -40,7 +40,6 @@ export function valuesOf(text: string, level: Level, depth = 0): readonly string
     .slice(0, MAX_VALUES);
 }
 
-/** The nearest block with a `set` decides, otherwise `map` and its like. */
 function assigned(variable: string, level: Level): readonly string[] {
   for (const { name, block } of level) {
     if (name === 'http') return chosen(variable, block);

@@ -69,7 +69,6 @@ export const readOtherTraefik: ReadProxyFile = ({ file, text }) => {
   return problem === undefined ? undefined : { own: [found('unknown-proxy-file', file, problem)] };
 };
 
-/** Says why a file of Traefik has nothing to examine. Returns undefined for other files. */
 export function otherTraefikFile(text: string): string | undefined {
   if (/^[^#\n]*\btraefik\.http\.\w+\./m.test(text))
     return `has labels of Traefik; headgate doctor reads ${READ}`;

@@ -30,7 +30,6 @@ export function traefikRoutes(routing: Routing, start?: TraefikStart): Route[] {
   ];
 }
 
-/** Each entry point of a router has the middleware of headgate. */
 function entryPointsCheck(
   { entryPoints }: Router,
   { usual, middlewaresOf }: TraefikStart,

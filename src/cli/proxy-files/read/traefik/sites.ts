@@ -12,7 +12,6 @@ export interface Router {
   readonly place: string;
   readonly entryPoints: string;
   readonly service: string;
-  /** Chains are replaced by their middlewares. */
   readonly middlewares: readonly string[];
   readonly priority: number;
   readonly isChecked: boolean;
@@ -26,7 +25,6 @@ interface Rule {
   readonly paths: readonly string[];
 }
 
-/** Each host of each set of entry points with a checked router is a site. */
 export function traefikSites(routing: Routing): Site[] {
   return mapsWith(routing.yaml, 'routers').flatMap((map) => {
     const routers = routersIn(map, routing);

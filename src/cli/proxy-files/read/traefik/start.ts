@@ -4,7 +4,6 @@ import { plainName } from './sites.ts';
 export interface TraefikStart {
   /** The name of the file with the routers. */
   readonly routers: string;
-  /** Routers that name no entry points have these. */
   readonly usual: readonly string[];
   middlewaresOf(entryPoint: string): readonly string[];
 }
