@@ -25,13 +25,13 @@ export function demoProxy(gatewayPort: number, forward: RequestListener): Reques
         'x-headgate-client-ip': address,
       },
     });
-    check.on('response', (answer) => {
-      const isAllowed = answer.statusCode === 200;
-      copyHeaders(answer, response, isAllowed ? SHOWN_IF_ALLOWED : SHOWN_IF_DENIED);
+    check.on('response', (verdict) => {
+      const isAllowed = verdict.statusCode === 200;
+      copyHeaders(verdict, response, isAllowed ? SHOWN_IF_ALLOWED : SHOWN_IF_DENIED);
       if (isAllowed) {
-        answer.resume();
+        verdict.resume();
         forward(client, response);
-      } else answer.pipe(response.writeHead(answer.statusCode ?? 500));
+      } else verdict.pipe(response.writeHead(verdict.statusCode ?? 500));
     });
     check.on('error', () => response.destroy()).end();
   };

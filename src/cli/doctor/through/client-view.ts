@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FindingId, found } from '../catalog.ts';
-import { type Answer, send, type Target } from './request.ts';
+import { type Reply, send, type Target } from './request.ts';
 
 /** Clients may claim to be somebody else by these headers. The addresses are of networks for documentation. */
 export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
@@ -68,19 +68,19 @@ async function* whatClientsSee({ target, costs, now }: ThroughOptions): AsyncGen
 }
 
 /** Says why nothing more can be learned. Returns undefined if headgate has counted the request. */
-function obstacleOf(answer: Answer): Said | undefined {
-  const { status, bypass, mode, limit, remaining } = answer;
+function obstacleOf(reply: Reply): Said | undefined {
+  const { status, bypass, mode, limit, remaining } = reply;
   if (bypass !== undefined) return ['gateway-unreachable', `X-RateLimit-Bypass: ${bypass}`];
-  if (answer.isUnavailable) return ['gateway-unreachable', 'status 503 of the part of headgate'];
+  if (reply.isUnavailable) return ['gateway-unreachable', 'status 503 of the part of headgate'];
   if (mode === 'open' || mode === 'local') return ['store-down', `X-RateLimit-Mode: ${mode}`];
   if (status === 500 && remaining === 0 && limit !== undefined)
     return ['answered-500', 'status 500 as soon as no request remains'];
   if (status === 429 && limit !== undefined)
-    return ['denied-now', `status 429; try again in ${answer.retryAfter ?? 'some'} seconds`];
+    return ['denied-now', `status 429; try again in ${reply.retryAfter ?? 'some'} seconds`];
   if (limit !== undefined) return undefined;
   const problem = `status ${status} without X-RateLimit-Limit`;
   if (status === 500) return ['answered-500', problem];
-  if (status === 403 && answer.isDenial)
+  if (status === 403 && reply.isDenial)
     return ['client-refused', 'status 403 with X-RateLimit-Decision-Id'];
   if (status === 403) return ['answered-403', problem];
   return [status === 401 || status === 503 ? 'answered-by-site' : 'not-limited', problem];
@@ -122,10 +122,10 @@ async function* costFindings(
   let left = after;
   let measures = 1;
   for (; measures <= REPEATS && isWrong(least); measures++) {
-    const answer = await send(target);
-    if (answer instanceof Error || answer.status === 429 || answer.remaining === undefined) break;
-    least = Math.min(least, left - answer.remaining);
-    left = answer.remaining;
+    const reply = await send(target);
+    if (reply instanceof Error || reply.status === 429 || reply.remaining === undefined) break;
+    least = Math.min(least, left - reply.remaining);
+    left = reply.remaining;
   }
   if (measures >= LEAST_MEASURES && isWrong(least))
     yield [

@@ -7,7 +7,7 @@ import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
 import { send } from './request.ts';
-import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
+import { denialFindings, explained, UNCLEAR } from './unclear-replies.ts';
 
 /** Counts requests without and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
 export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
@@ -100,8 +100,8 @@ async function* headerFindings(
   let seen = state.seenHeaders;
   if (awaited.length > 0) {
     const claims = awaited.map((name) => [name, MADE_UP] as const);
-    const answer = await send(target, claims);
-    if (answer instanceof Error || answer.bypass !== undefined) {
+    const reply = await send(target, claims);
+    if (reply instanceof Error || reply.bypass !== undefined) {
       yield unexamined(url, 'the gateway did not get the request with headers', HEADERS);
       return;
     }

@@ -15,8 +15,8 @@ export interface PolicyPaths {
 
 /** Lists the paths of policies for this host, without the path of the URL. */
 export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
-  const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
-  const named = entries.filter((entry) => concerns(entry, asked));
+  const name = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
+  const named = entries.filter((entry) => concerns(entry, name));
   const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
   const plain = new Map(
     named
@@ -45,9 +45,9 @@ export async function* pathFindings(
   const limited: string[] = [];
   for (const { policy, target: path } of tried) {
     const url = new URL(path, target.url);
-    const answer = await send({ ...target, url }, [], 'HEAD');
-    if (answer instanceof Error) continue;
-    const { status, limit, bypass } = answer;
+    const reply = await send({ ...target, url }, [], 'HEAD');
+    if (reply instanceof Error) continue;
+    const { status, limit, bypass } = reply;
     if (limit !== undefined) limited.push(path);
     // The proxy answers a redirect itself. With X-RateLimit-Bypass it has sent a check.
     else if (bypass === undefined && (status < 300 || status > 399))

@@ -9,7 +9,7 @@ export interface Target {
   readonly authorization?: string;
 }
 
-export interface Answer {
+export interface Reply {
   readonly status: number;
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
@@ -33,13 +33,13 @@ export async function send(
   target: Target,
   claims: Claims = [],
   method: 'GET' | 'HEAD' = 'GET',
-): Promise<Answer | Error> {
+): Promise<Reply | Error> {
   try {
     const response = await responseTo(target, claims, method);
     const header = (name: string) => response.headers[name]?.toString();
     const date = Date.parse(header('date') ?? '');
     const status = response.statusCode ?? 0;
-    const answer = {
+    const reply = {
       status,
       limit: numberIn(header('x-ratelimit-limit')),
       remaining: numberIn(header('x-ratelimit-remaining')),
@@ -52,7 +52,7 @@ export async function send(
     };
     // The rest of the body may be endless, or break off.
     response.destroy();
-    return answer;
+    return reply;
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException;
     return new Error(

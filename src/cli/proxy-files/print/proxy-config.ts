@@ -126,7 +126,7 @@ const WRITERS: Readonly<Record<string, Writer>> = {
 /** Names of the proxies. A test compares them with the table in src/gateway/dialects. */
 export const PROXIES: readonly string[] = Object.keys(WRITERS);
 
-export function asksOverGrpc(proxy: string): boolean {
+export function usesGrpc(proxy: string): boolean {
   return writerOf(proxy).grpc === true;
 }
 

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { clientHeadersOf } from '../print/client-headers.ts';
-import { asksOverGrpc, isSameFailureRegion } from '../print/proxy-config.ts';
+import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
 import { FROM_ENVIRONMENT, type ProxyFacts, type ProxyFile } from './reader.ts';
@@ -62,21 +62,21 @@ function addressFindings(
   { proxy, gateways }: ProxyFacts,
   { host, port, socket, grpcPort }: Settings,
 ): Diagnostic[] {
-  const isGrpc = asksOverGrpc(proxy);
+  const isGrpc = usesGrpc(proxy);
   if (isGrpc && grpcPort === undefined)
     return [found('grpc-off', file, 'asks over gRPC, and no gateway listens for it')];
   const written = host.includes(':') ? `[${host}]` : host;
   const listens =
     !isGrpc && socket !== undefined ? `unix:${socket}` : `${written}:${isGrpc ? grpcPort : port}`;
   if (gateways.length === 0 || gateways.some((gateway) => isSamePlace(gateway, listens))) return [];
-  const asks = gateways.slice(0, 3).join(', ');
-  return [found('other-gateway-address', file, `asks ${asks}; headgate listens on ${listens}`)];
+  const listed = gateways.slice(0, 3).join(', ');
+  return [found('other-gateway-address', file, `asks ${listed}; headgate listens on ${listens}`)];
 }
 
 /** Every address is the same place if headgate listens on all of them. */
-function isSamePlace(asked: string, listens: string): boolean {
+function isSamePlace(gateway: string, listens: string): boolean {
   const portOf = (address: string) => address.slice(address.lastIndexOf(':'));
-  const [from, to] = [addressOf(asked), addressOf(listens)];
+  const [from, to] = [addressOf(gateway), addressOf(listens)];
   const isEverywhere = /^(0\.0\.0\.0|\[::\]):/.test(listens);
   return from === to || (isEverywhere && portOf(from) === portOf(to));
 }

@@ -1,5 +1,5 @@
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { asksOverGrpc, writerOf } from '../print/proxy-config.ts';
+import { usesGrpc, writerOf } from '../print/proxy-config.ts';
 import { SHIPPED_PORT } from '../print/proxy-files.ts';
 import { isHere } from '../proxy-address.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
@@ -31,7 +31,7 @@ export function ownPort(
 }
 
 export function gatewayPort(proxy: string, ports: Ports): number {
-  return asksOverGrpc(proxy) ? ports.grpc : ports.check;
+  return usesGrpc(proxy) ? ports.grpc : ports.check;
 }
 
 export const REDIS_SETTING = 'HEADGATE_REDIS_URL';
@@ -50,7 +50,7 @@ export function gatewaySettings(
     port === usual ? [] : [{ name, value: String(port) }];
   return [
     ...setting('HEADGATE_PORT', ports.check, DEFAULT_PORTS.check),
-    ...(asksOverGrpc(proxy)
+    ...(usesGrpc(proxy)
       ? setting('HEADGATE_GRPC_PORT', ports.grpc, DEFAULT_PORTS.grpc)
       : [{ name: 'HEADGATE_GRPC_PORT', value: 'off' }]),
     ...setting('HEADGATE_OPS_PORT', ports.ops, DEFAULT_PORTS.ops),

@@ -82,14 +82,14 @@ function missingPart({ sites, options }: CaddyTree): Diagnostic[] {
   const check = sites.flatMap(within).find(isCheck);
   const own = check && ownSiteFor(check, sites);
   if (check === undefined || own === undefined) return [];
-  const asked = upstreamsOf(check);
+  const upstreams = upstreamsOf(check);
   const isLimited = options.some(
     ({ name, args, block }) =>
       name === 'servers' &&
-      asked.includes(addressOf(args[0] ?? '')) &&
+      upstreams.includes(addressOf(args[0] ?? '')) &&
       block.some((each) => each.name === 'max_header_size'),
   );
-  const problem = `the global options have no servers ${asked[0]} with max_header_size`;
+  const problem = `the global options have no servers ${upstreams[0]} with max_header_size`;
   return isLimited ? [] : [found('global-part-missing', own.place, problem)];
 }
 

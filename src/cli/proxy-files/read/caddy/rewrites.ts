@@ -79,18 +79,18 @@ function isSameApplication(site: CaddyDirective, block: CaddyDirective, path: st
 /** Returns lines with a check before or after them, but for those whose new path is checked as well. */
 function movesIn(
   block: CaddyDirective,
-  isAsked = false,
+  isCheckedBefore = false,
 ): { readonly line: CaddyDirective; readonly block: CaddyDirective }[] {
-  const asked = isAsked || block.block.some(isCheck);
+  const isChecked = isCheckedBefore || block.block.some(isCheck);
   return block.block.flatMap((line) => {
     if (isCheck(line)) return [];
     // A check of the new path runs after the line.
     const next = line.name === 'handle_path' ? line : block;
     const after = within(next).filter(isCheck);
-    const isMove = (asked || after.length > 0) && !after.some(checksRewritten);
+    const isMove = (isChecked || after.length > 0) && !after.some(checksRewritten);
     return [
       ...(isMove ? [{ line, block: next }] : []),
-      ...(BLOCKS.test(line.name) ? movesIn(line, asked) : []),
+      ...(BLOCKS.test(line.name) ? movesIn(line, isChecked) : []),
     ];
   });
 }

@@ -46,8 +46,10 @@ export function ownSiteFor(
   check: CaddyDirective,
   sites: readonly CaddyDirective[],
 ): CaddyDirective | undefined {
-  const asked = upstreamsOf(check);
-  return sites.find((site) => addressesOf(site).some((each) => asked.includes(addressOf(each))));
+  const upstreams = upstreamsOf(check);
+  return sites.find((site) =>
+    addressesOf(site).some((each) => upstreams.includes(addressOf(each))),
+  );
 }
 
 export function hostsOfSite(site: CaddyDirective): readonly string[] | undefined {

@@ -94,18 +94,18 @@ export function headgateFilters(
   const marked = filters.filter((filter) => isMarked(filter, endpoints));
   if (marked.length > 0) return marked;
   const [first] = filters;
-  return filters.filter(({ config }) => askedCluster(config) === askedCluster(first?.config));
+  return filters.filter(({ config }) => clusterOf(config) === clusterOf(first?.config));
 }
 
 /** The mark is headgate's name in the filter or in an address, or its path. */
 function isMarked({ name, config }: Filter, endpoints: EnvoyFile['endpoints']): boolean {
-  const addresses = endpoints.get(askedCluster(config) ?? '') ?? [];
+  const addresses = endpoints.get(clusterOf(config) ?? '') ?? [];
   const texts = [name, JSON.stringify(config), ...addresses];
   const prefix = textAt(config, 'http_service', 'path_prefix');
   return prefix === '/envoy' || texts.some((each) => /headgate/i.test(each));
 }
 
-export function askedCluster(config: unknown): string | undefined {
+export function clusterOf(config: unknown): string | undefined {
   return (
     textAt(config, 'http_service', 'server_uri', 'cluster') ??
     textAt(config, 'grpc_service', 'envoy_grpc', 'cluster_name') ??

@@ -1,7 +1,7 @@
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
 import { at, listAt, textAt } from '../yaml.ts';
 import {
-  askedCluster,
+  clusterOf,
   type EnvoyFile,
   type Filter,
   headgateFilters,
@@ -39,7 +39,7 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
     passed: passedBy(filter, isGrpc),
     owned: new Set(sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? '')),
     secret: textAt(secret, 'value'),
-    gateways: endpoints.get(askedCluster(filter) ?? '') ?? [],
+    gateways: endpoints.get(clusterOf(filter) ?? '') ?? [],
     losesDenials: false,
     refusesAll: at(filter, 'failure_mode_allow') !== true,
     refused: managers

@@ -3,8 +3,8 @@ import type { Route } from '../routes.ts';
 import type { Site } from '../unchecked-paths.ts';
 import { at, isMap, listAt, mapsAt, textAt, type YamlMap } from '../yaml.ts';
 import {
-  askedCluster,
   checkOf,
+  clusterOf,
   type EnvoyFile,
   type Filter,
   filtersIn,
@@ -14,7 +14,7 @@ import {
 import { isCertain, isNarrow, isSwitchedOff, mayMatch, pathOf, routeName } from './route.ts';
 
 export function envoyRoutes(envoy: EnvoyFile): Route[] {
-  const isHeadgate = new Set(envoy.checks.map(({ config }) => askedCluster(config)));
+  const isHeadgate = new Set(envoy.checks.map(({ config }) => clusterOf(config)));
   const targets = [
     ...envoy.managers.flatMap((manager) => managerTargets(manager, envoy)),
     ...envoy.tunnels.flatMap((tunnel) => {
@@ -91,9 +91,9 @@ function isOn(upgrade: unknown): boolean {
 }
 
 function hasCheck(upgrade: YamlMap, checks: readonly Filter[]): boolean {
-  const clusters = checks.map(({ config }) => askedCluster(config));
+  const clusters = checks.map(({ config }) => clusterOf(config));
   const own = filtersIn(mapsAt(upgrade, 'filters'));
-  return own.some((filter) => isExtAuthz(filter) && clusters.includes(askedCluster(filter.config)));
+  return own.some((filter) => isExtAuthz(filter) && clusters.includes(clusterOf(filter.config)));
 }
 
 function typeOf(upgrade: unknown): string {

@@ -21,7 +21,7 @@ export interface Passage {
 
 export function passagesOf(sections: readonly Section[]): Passage[] {
   return sections.flatMap((from) => {
-    if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];
+    if ((from.kind !== 'frontend' && from.kind !== 'listen') || takesEveryRequest(from)) return [];
     const lines = linesWithin(from);
     const usual = lines.findLast(({ words }) => words[0] === 'default_backend');
     const targets = lines.filter(({ words }) => words[0] === 'use_backend');
@@ -51,7 +51,7 @@ export function hasCheck(section: Section): boolean {
 }
 
 /** The usual frontend for HTTP without TLS redirects or refuses every request. */
-function answersItself(section: Section): boolean {
+function takesEveryRequest(section: Section): boolean {
   const hasTls = section.lines.some(({ words }) => words[0] === 'bind' && words.includes('ssl'));
   return linesWithin(section).some(
     ({ words }) =>
@@ -96,11 +96,11 @@ function siteOf(section: Section): Site {
     paths: section.lines.flatMap(({ words }) => words.filter((word) => /^\/[\w./-]*$/.test(word))),
     choose(path) {
       const allowing = allows.find((line) => holds(line, section, path) !== false);
-      const asked = checks.map((check) => holds(check, section, path));
-      if (first === undefined || asked.includes(undefined)) return undefined;
+      const checked = checks.map((check) => holds(check, section, path));
+      if (first === undefined || checked.includes(undefined)) return undefined;
       if (allowing === undefined) {
         const what = 'the condition of the check';
-        return { what, place: first.place, isUnchecked: !asked.includes(true) };
+        return { what, place: first.place, isUnchecked: !checked.includes(true) };
       }
       if (holds(allowing, section, path) === undefined) return undefined;
       const what = 'http-request allow above the check';

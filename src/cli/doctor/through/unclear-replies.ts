@@ -51,11 +51,11 @@ export async function* denialFindings(target: Target, opsUrl: string): AsyncGene
   const url = new URL(target.url);
   url.pathname += REFUSED;
   const before = await gatewayState(opsUrl);
-  const answer = before && (await send({ ...target, url }));
-  if (answer === undefined || answer instanceof Error || answer.isDenial) return;
+  const reply = before && (await send({ ...target, url }));
+  if (reply === undefined || reply instanceof Error || reply.isDenial) return;
   const after = await gatewayState(opsUrl);
   if (hasDenied(before, after))
-    yield found('denial-lost', url.href, `status ${answer.status}: ${DENIAL_LOST}`);
+    yield found('denial-lost', url.href, `status ${reply.status}: ${DENIAL_LOST}`);
 }
 
 function hasDenied(before: GatewayState | undefined, after: GatewayState | undefined): boolean {
