@@ -101,12 +101,6 @@ async function masterKnownTo(
   }
 }
 
-interface Shard {
-  readonly first: number;
-  readonly last: number;
-  readonly master: RedisAddress;
-}
-
 async function* mastersOfCluster(
   target: RedisTarget,
 ): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
@@ -138,7 +132,7 @@ async function* mastersOfCluster(
 async function shardsKnownTo(
   target: RedisTarget,
   address: RedisAddress,
-): Promise<readonly Shard[] | string> {
+): Promise<ReturnType<typeof shardsOf> | string> {
   const { client, info, ready } = await contact(serverTarget(target, address));
   try {
     const obstacle = info && unusable(info, 'cluster');
@@ -153,9 +147,9 @@ async function shardsKnownTo(
 }
 
 /** Each row has the first slot, the last slot, then the master and each replica as host, port and more. */
-function shardsOf(reply: unknown, address: RedisAddress): Shard[] {
-  if (!Array.isArray(reply)) return [];
-  return reply.map(([first, last, [host, port]]) => ({
+function shardsOf(reply: unknown, address: RedisAddress) {
+  const rows = Array.isArray(reply) ? reply : [];
+  return rows.map(([first, last, [host, port]]) => ({
     first: Number(first),
     last: Number(last),
     // An empty host means the address of the queried node.

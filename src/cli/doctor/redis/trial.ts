@@ -49,17 +49,9 @@ const LOG: Quota = {
 const LOG_COST = 2;
 const LOG_TAKES = 3;
 
-export type Holds = (slot: number) => boolean;
+type Holds = (slot: number) => boolean;
 
-export interface Trial {
-  /** Tries to count on a server that was already reached, then everything else that gateways do there. */
-  counting(holds: Holds): AsyncGenerator<Diagnostic>;
-  /** Runs once for all servers, because a message reaches all of them. */
-  subscribing(): AsyncGenerator<Diagnostic>;
-  close(): void;
-}
-
-export function openTrial(target: RedisTarget): Trial {
+export function openTrial(target: RedisTarget) {
   let lastError: Error | undefined;
   const onError = (error: Error) => {
     lastError = error;
@@ -73,14 +65,12 @@ export function openTrial(target: RedisTarget): Trial {
   const options = { client, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
   const store = storeOfTarget(target, options);
   return {
-    async *counting(holds) {
+    /** Tries to count on a server that was already reached, then everything else that gateways do there. */
+    async *counting(holds: Holds): AsyncGenerator<Diagnostic> {
       let tag: string;
       try {
         tag = tagFor(holds);
-        await untilReady(client, {
-          withinMs: REPLY_TIMEOUT_MS,
-          connectionError: () => lastError,
-        });
+        await untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError });
         await take(store, client, tag);
       } catch (error) {
         yield fault(refusalText(error));
@@ -101,6 +91,7 @@ export function openTrial(target: RedisTarget): Trial {
         shareSalt(client, tag),
       );
     },
+    /** Runs once for all servers, because a message reaches all of them. */
     subscribing: () =>
       without(
         'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',

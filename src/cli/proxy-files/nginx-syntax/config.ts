@@ -1,8 +1,8 @@
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
 import {
-  IncludeBudget,
   type IncludedText,
   type IncludeProblem,
+  includeBudget,
   type ProxyFiles,
 } from '../read/proxy-files.ts';
 import type { Directive } from './directive.ts';
@@ -17,7 +17,7 @@ export interface NginxConfig {
 }
 
 export function readNginxConfig(files: ProxyFiles): NginxConfig {
-  const budget = new IncludeBudget(files);
+  const budget = includeBudget(files);
   const trees = new Map<string, readonly Directive[]>();
   const texts = [files.main.text];
 
@@ -44,5 +44,5 @@ export function readNginxConfig(files: ProxyFiles): NginxConfig {
     });
 
   const tree = expanded(parseNginx(files.main), []);
-  return { tree, text: texts.join('\n'), problems: budget.problems };
+  return { tree, text: texts.join('\n'), problems: budget.problems() };
 }

@@ -95,57 +95,46 @@ export interface IncludeProblem {
   readonly isUnreadable: boolean;
 }
 
-export class IncludeBudget {
-  readonly #files: ProxyFiles;
-  readonly #problems = new Map<string, IncludeProblem>();
-  #includes = 0;
-  #characters = 0;
-  #isSpent = false;
-
-  constructor(files: ProxyFiles) {
-    this.#files = files;
-  }
-
-  get problems(): readonly IncludeProblem[] {
-    return [...this.#problems.values()];
-  }
-
-  read(include: Include): readonly IncludedText[] {
-    const { path, folder, open } = include;
-    if (path === '' || this.#isSpent) return [];
-    if (open.length >= MAX_DEPTH) {
-      this.#refuse(include, `${path} is not read: includes are nested deeper than ${MAX_DEPTH}`);
-      return [];
-    }
-    return this.#files.paths(path, folder).flatMap((each) => this.#file(each, include));
-  }
-
-  #file(path: string, include: Include): readonly IncludedText[] {
-    if (this.#isSpent) return [];
+export function includeBudget(files: ProxyFiles) {
+  const problems = new Map<string, IncludeProblem>();
+  let includes = 0;
+  let characters = 0;
+  let isSpent = false;
+  /** A file may be included in many places, so each problem of a line is kept once. */
+  const refuse = ({ path, place }: Include, problem: string, isUnreadable = false): [] => {
+    problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
+    return [];
+  };
+  const readFile = (path: string, include: Include): readonly IncludedText[] => {
+    if (isSpent) return [];
     try {
-      const file = this.#files.read(path);
+      const file = files.read(path);
       if (include.open.includes(path)) {
         const how = 'includes itself, directly or through other files: remove this line';
-        this.#refuse(include, `${file.name} ${how}`);
-        return [];
+        return refuse(include, `${file.name} ${how}`);
       }
-      this.#includes++;
-      this.#characters += file.text.length;
-      this.#isSpent = this.#includes > MAX_INCLUDES || this.#characters > MAX_CHARACTERS;
-      if (!this.#isSpent) return [file];
+      includes++;
+      characters += file.text.length;
+      isSpent = includes > MAX_INCLUDES || characters > MAX_CHARACTERS;
+      if (!isSpent) return [file];
       const bounds = `${MAX_INCLUDES} files are included, or ${MAX_CHARACTERS} characters`;
-      this.#refuse(include, `${include.path} and the rest are not read: more than ${bounds}`);
+      return refuse(include, `${include.path} and the rest are not read: more than ${bounds}`);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      this.#refuse(include, error.mistakes.join('; '), true);
+      return refuse(include, error.mistakes.join('; '), true);
     }
-    return [];
-  }
-
-  /** A file may be included in many places, so each problem of a line is kept once. */
-  #refuse({ path, place }: Include, problem: string, isUnreadable = false): void {
-    this.#problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
-  }
+  };
+  return {
+    problems: () => [...problems.values()],
+    /** Leaves out files that cannot be read. */
+    read(include: Include): readonly IncludedText[] {
+      const { path, folder, open } = include;
+      if (path === '' || isSpent) return [];
+      if (open.length >= MAX_DEPTH)
+        return refuse(include, `${path} is not read: includes are nested deeper than ${MAX_DEPTH}`);
+      return files.paths(path, folder).flatMap((each) => readFile(each, include));
+    },
+  };
 }
 
 export function includeFindings(problems: readonly IncludeProblem[]): Diagnostic[] {

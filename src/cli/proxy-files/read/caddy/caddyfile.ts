@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { lineText } from '../../file-place.ts';
-import { IncludeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
+import { includeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
 
 export interface CaddyConfig {
   readonly text: string;
@@ -21,7 +21,7 @@ interface Part {
 }
 
 export function readCaddyfile(files: ProxyFiles): CaddyConfig {
-  const budget = new IncludeBudget(files);
+  const budget = includeBudget(files);
   const expanded = ({ name, text, folder }: Part, open: readonly string[]): CaddyLine[] =>
     text.split('\n').flatMap((line, i) => {
       const [, path] = /^\s*import\s+"?([^\s"]+)"?/.exec(line) ?? [];
@@ -36,7 +36,7 @@ export function readCaddyfile(files: ProxyFiles): CaddyConfig {
     });
   const lines = expanded({ ...files.main, folder: undefined }, []);
   const text = lines.map((line) => line.text).join('\n');
-  return { text, lines, findings: includeFindings(budget.problems) };
+  return { text, lines, findings: includeFindings(budget.problems()) };
 }
 
 export interface CaddyWords {

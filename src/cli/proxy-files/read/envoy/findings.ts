@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
-import { found, type PROXY_FILE_FINDINGS } from '../catalog.ts';
+import { found } from '../catalog.ts';
 import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
 import { checkOf, type EnvoyFile, type Filter, type Manager } from './config.ts';
 import {
@@ -81,18 +81,15 @@ function checkFindings({ manager, check, placeOf }: Input): Diagnostic[] {
   const marks = ['filter_enabled_metadata', 'shadow_mode'].filter(
     (key) => (at(config, key) ?? false) !== false,
   );
-  const problems: (readonly [id: keyof typeof PROXY_FILE_FINDINGS, text: string | undefined])[] = [
-    ['check-not-enforced', partly(check)],
-    ...marks.map(
-      (key) =>
-        [
-          'check-not-enforced',
-          `${name} has ${key}, so some requests pass whatever headgate answers`,
-        ] as const,
-    ),
-    ['check-not-enforced', offEverywhere(manager, check)],
-    ['check-timeout', timeout(check)],
-    ['request-id-from-client', requestId(manager, check)],
+  const unenforced = [
+    partly(check),
+    ...marks.map((key) => `${name} has ${key}, so some requests pass whatever headgate answers`),
+    offEverywhere(manager, check),
+  ];
+  const problems = [
+    ...unenforced.map((text) => ['check-not-enforced', text] as const),
+    ['check-timeout', timeout(check)] as const,
+    ['request-id-from-client', requestId(manager, check)] as const,
   ];
   return problems.flatMap(([id, text]) =>
     text === undefined ? [] : [found(id, placeOf(map), text)],

@@ -47,7 +47,7 @@ function movesOf(server: Level): Move[] {
     const files = isPassing || at.name !== 'location' ? [] : nearest('index', level);
     const changes = [
       ...at.block.flatMap((line) =>
-        changesBy(line, { location, isPassing }).map((each) => ({ line, ...each })),
+        changesBy(line, location, isPassing).map((each) => ({ line, ...each })),
       ),
       ...files.flatMap((line) => indexes(line).map((change) => ({ line, change }))),
     ];
@@ -63,10 +63,8 @@ function movesOf(server: Level): Move[] {
 
 function changesBy(
   { name, args }: Directive,
-  {
-    location,
-    isPassing,
-  }: { readonly location: Directive | undefined; readonly isPassing: boolean },
+  location: Directive | undefined,
+  isPassing: boolean,
 ): Pick<Move, 'change' | 'stays' | 'becomesGet'>[] {
   const [first = '', second = '', flag = ''] = args;
   const last = args.at(-1) ?? '';
