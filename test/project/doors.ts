@@ -29,7 +29,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'print/client-headers.ts',
     'print/proxy-config.ts',
     'print/proxy-files.ts',
-    'print/writer.ts',
     'proxy-address.ts',
     'read/catalog.ts',
     'read/examine-files.ts',

@@ -1,4 +1,3 @@
-/** `headgate demo`: runs an application behind a proxy and a gateway, to see a 429. */
 import { Command, InvalidArgumentError } from 'commander';
 
 export function demoCommand(): Command {

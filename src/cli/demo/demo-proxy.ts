@@ -1,4 +1,4 @@
-/** The smallest proxy: checks each request with a gateway, then forwards it or passes the denial on. */
+/** The smallest proxy checks each request in the dialect of Envoy, then forwards it or passes the denial on. */
 import {
   type IncomingMessage,
   type RequestListener,
@@ -11,7 +11,6 @@ const HOST = '127.0.0.1';
 const SHOWN_IF_ALLOWED = /^(x-)?ratelimit/i;
 const SHOWN_IF_DENIED = /^((x-)?ratelimit|(retry-after|content-type|cache-control)$)/i;
 
-/** Speaks the dialect of Envoy to the gateway at this port. */
 export function demoProxy(gatewayPort: number, forward: RequestListener): RequestListener {
   return (client, response) => {
     const { method, url, headers } = client;
@@ -26,13 +25,13 @@ export function demoProxy(gatewayPort: number, forward: RequestListener): Reques
         'x-headgate-client-ip': address,
       },
     });
-    check.on('response', (answer) => {
-      const isAllowed = answer.statusCode === 200;
-      copyHeaders(answer, response, isAllowed ? SHOWN_IF_ALLOWED : SHOWN_IF_DENIED);
+    check.on('response', (verdict) => {
+      const isAllowed = verdict.statusCode === 200;
+      copyHeaders(verdict, response, isAllowed ? SHOWN_IF_ALLOWED : SHOWN_IF_DENIED);
       if (isAllowed) {
-        answer.resume();
+        verdict.resume();
         forward(client, response);
-      } else answer.pipe(response.writeHead(answer.statusCode ?? 500));
+      } else verdict.pipe(response.writeHead(verdict.statusCode ?? 500));
     });
     check.on('error', () => response.destroy()).end();
   };

@@ -1,4 +1,3 @@
-/** Runs an application, a proxy and a gateway in one process, to show a 429. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,11 +28,8 @@ const environment: Environment = {
 };
 
 export async function demo({ port }: { port: number }): Promise<void> {
-  const telemetry = createTelemetry({
-    level: environment.logLevel,
-    version: VERSION,
-    now: Date.now,
-  });
+  const { logLevel: level } = environment;
+  const telemetry = createTelemetry({ level, version: VERSION, now: Date.now });
   const policies = openPolicySource(environment);
   const resources = new OpenResources();
   resources.add(telemetry, (opened) => opened.close());

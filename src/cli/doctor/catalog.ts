@@ -23,7 +23,7 @@ const SETTING_FINDINGS = {
     'With `HEADGATE_LISTEN`, headgate listens on a unix socket, so `HEADGATE_PORT` has no effect.',
     'Remove one of the two settings.',
   ),
-  'policy-file': fine('The policy file is valid.', ''),
+  'policy-file': fine('The policy file is valid.'),
   'policy-file-not-named': warning(
     'No policy file was named, so the one that comes with headgate was examined.',
     'Name yours: `--policies policies.yaml`, or set `HEADGATE_POLICIES`.',
@@ -48,13 +48,13 @@ const RUNNING_FINDINGS = {
     'headgate may not listen on this address and port.',
     'Choose an address of this machine and a port above 1023.',
   ),
-  port: fine('The port is free, or a gateway has it.', ''),
+  port: fine('The port is free, or a gateway has it.'),
   'low-open-files': warning(
     'The process may open few files. Each connection of a proxy, and each to Redis, is one.',
     'Raise it: `ulimit -n 65536`, `LimitNOFILE=65536` in a unit, or `ulimits` in compose.',
   ),
-  'open-files': fine('The process may open enough files.', ''),
-  node: fine('The version of Node that runs headgate.', ''),
+  'open-files': fine('The process may open enough files.'),
+  node: fine('The version of Node that runs headgate.'),
   'redis-fault': error(
     'Gateways cannot count on this server.',
     'Correct what the finding names: the address in `HEADGATE_REDIS_URL`, its account, or the configuration of the server. docs/redis.md says what gateways need. `headgate check --redis` examines it again.',
@@ -63,8 +63,8 @@ const RUNNING_FINDINGS = {
     'Gateways can count there, but something may go wrong.',
     'Change the setting or the right that the finding names: docs/redis.md says what gateways need. Nothing, if this is intended.',
   ),
-  'redis-note': note('Good to know of this server.', ''),
-  redis: fine('What was examined on the server.', ''),
+  'redis-note': note('Good to know of this server.'),
+  redis: fine('What was examined on the server.'),
   'no-answer': error(
     'Nothing answers at the URL of `--through`.',
     'Start the proxy, or correct the URL.',
@@ -137,8 +137,8 @@ const RUNNING_FINDINGS = {
     'The clock of the proxy and that of this machine differ by more than 5 seconds.',
     'Synchronize both with NTP.',
   ),
-  'denied-now': note('This client is denied now, with a 429 as it should be.', ''),
-  through: fine('What a client sees.', ''),
+  'denied-now': note('This client is denied now, with a 429 as it should be.'),
+  through: fine('What a client sees.'),
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 export const FINDINGS = { ...SETTING_FINDINGS, ...PROXY_FILE_FINDINGS, ...RUNNING_FINDINGS };

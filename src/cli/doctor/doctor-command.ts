@@ -1,4 +1,3 @@
-/** `headgate doctor`: looks at everything that a working limit needs, and says what to do. */
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { withOutput } from '../output/output.ts';

@@ -1,4 +1,3 @@
-/** What `headgate doctor` finds about the policy file, also compared with that of a running gateway. */
 import { existsSync, statSync } from 'node:fs';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import {
@@ -13,7 +12,7 @@ import { placeOf, policiesInWords } from '../output/diagnostics.ts';
 import { found } from './catalog.ts';
 import type { GatewayState } from './gateway-state.ts';
 
-/** What `headgate check` finds. */
+/** Finds the same as `headgate check`. */
 export function policyFindings(files: PolicyFiles): Diagnostic[] {
   const { file, policies, diagnostics } = examinePolicies(files, Date.now(), (path) =>
     readText(path),
@@ -23,13 +22,12 @@ export function policyFindings(files: PolicyFiles): Diagnostic[] {
   return [...findings, found('policy-file', file, `valid: ${policiesInWords(policies)}`)];
 }
 
-/** Undefined if the file has mistakes, which are reported already. */
+/** Returns undefined if the file has mistakes, which are reported already. */
 export function validPolicies(files: PolicyFiles): Found | undefined {
   const { found: read } = readPolicies(files);
   return 'mistakes' in read ? undefined : read;
 }
 
-/** The name that headgate init and the documentation use. */
 const USUAL_NAME = 'policies.yaml';
 
 export interface ExaminedFile {
@@ -43,8 +41,7 @@ export function choiceFindings(
   { path, digest, isNamed }: ExaminedFile,
   gateway: GatewayState | undefined,
 ): Diagnostic[] {
-  const isServed = digest !== undefined && gateway?.digests.includes(digest) === true;
-  if (isServed) return [];
+  if (digest !== undefined && gateway?.digests.includes(digest)) return [];
   const file = displayName(path);
   if (!isNamed) {
     const served = gateway === undefined ? '' : '; the running gateway serves another one';

@@ -1,4 +1,4 @@
-/** What a running gateway says of its policy file and of its proxies, by its metrics. They need no token. */
+import { bodyOf } from './ports.ts';
 
 const TIMEOUT_MS = 5_000;
 
@@ -21,23 +21,23 @@ export interface GatewayState {
 
 /** `opsUrl` is without a path. Resolves to undefined if no gateway answers there. */
 export async function gatewayState(opsUrl: string): Promise<GatewayState | undefined> {
-  const samples = samplesIn(await textOf(`${opsUrl}/metrics`));
+  // Metrics need no token.
+  const samples = samplesIn((await bodyOf(`${opsUrl}/metrics`, { withinMs: TIMEOUT_MS })) ?? '');
   const named = (name: string) => samples.filter((sample) => sample.name === `headgate_${name}`);
-  const sum = (name: string) => named(name).reduce((total, { value }) => total + value, 0);
+  const sum = (of: readonly Sample[]) => of.reduce((total, { value }) => total + value, 0);
   const labels = (name: string, label: string) =>
     named(name).flatMap((sample) => sample.labels.get(label) ?? []);
+  const decisions = named('decisions_total');
   if (named('config_info').length === 0) return undefined;
   const loaded = named('config_last_success_timestamp_seconds').at(-1)?.value;
   return {
     digests: labels('config_info', 'sha256'),
     loadedMs: loaded === undefined ? undefined : loaded * 1_000,
     hasRefused: named('config_last_reload_successful').some(({ value }) => value === 0),
-    checks: sum('decisions_total'),
-    denied: named('decisions_total')
-      .filter(({ labels: of }) => of.get('verdict') === 'deny')
-      .reduce((total, { value }) => total + value, 0),
-    untrusted: sum('untrusted_proxy_requests_total'),
-    refused: sum('strangers_refused_total'),
+    checks: sum(decisions),
+    denied: sum(decisions.filter((sample) => sample.labels.get('verdict') === 'deny')),
+    untrusted: sum(named('untrusted_proxy_requests_total')),
+    refused: sum(named('strangers_refused_total')),
     seenHeaders: new Set(labels('header_seen', 'header')),
   };
 }
@@ -54,22 +54,7 @@ function samplesIn(text: string): Sample[] {
     const [, name, labels = '', value] = /^(headgate_\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];
     const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)];
-    return [
-      {
-        name,
-        labels: new Map(pairs.map(([, label = '', is = '']) => [label, is])),
-        value: Number(value),
-      },
-    ];
+    const ofSample = new Map(pairs.map(([, label = '', is = '']) => [label, is]));
+    return [{ name, labels: ofSample, value: Number(value) }];
   });
-}
-
-async function textOf(url: string): Promise<string> {
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(url, { signal, redirect: 'manual' });
-    return await response.text();
-  } catch {
-    return '';
-  }
 }

@@ -1,4 +1,3 @@
-/** Node and the limits of this process. */
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { found } from './catalog.ts';
 
@@ -6,22 +5,14 @@ import { found } from './catalog.ts';
 const ENOUGH_FILES = 4_096;
 
 export function machineFindings(): Diagnostic[] {
-  const node = `${process.versions.node}, ${process.execPath}`;
-  return [found('node', 'Node', node), ...fileFindings(openFiles())];
-}
-
-function fileFindings(limit: number | undefined): Diagnostic[] {
-  if (limit === undefined) return [];
+  const node = found('node', 'Node', `${process.versions.node}, ${process.execPath}`);
+  const limit = openFiles();
+  if (limit === undefined) return [node];
   const written = Number.isFinite(limit) ? String(limit) : 'any number';
-  return [
-    limit < ENOUGH_FILES
-      ? found(
-          'low-open-files',
-          'open files',
-          `at most ${written}; ${ENOUGH_FILES} or more are needed under load`,
-        )
-      : found('open-files', 'open files', `${written} of them at once`),
-  ];
+  if (limit >= ENOUGH_FILES)
+    return [node, found('open-files', 'open files', `${written} of them at once`)];
+  const problem = `at most ${written}; ${ENOUGH_FILES} or more are needed under load`;
+  return [node, found('low-open-files', 'open files', problem)];
 }
 
 /** Returns the soft limit: infinity if there is no limit, undefined if the system does not say. */

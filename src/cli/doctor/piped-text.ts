@@ -5,7 +5,7 @@ import { ConfigError } from '../../gateway/config/config-error.ts';
 import { readText } from '../../gateway/config/text-file.ts';
 
 export const STANDARD_INPUT = '-';
-/** A file may be as large as a file that is read from disk. */
+/** Files that are read from disk have the same bound. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rejects with a ConfigError if it cannot be read or is too large. */

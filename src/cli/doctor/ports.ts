@@ -1,17 +1,14 @@
-/** Whether a gateway can listen on its ports, or does already, and whether its settings fit each other. */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
-import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
+import { type HostAndPort, hostAndPort, isLocal } from '../proxy-files/proxy-address.ts';
 import { found } from './catalog.ts';
 
 const TIMEOUT_MS = 2_000;
 
-interface Port {
+interface Port extends HostAndPort {
   readonly setting: string;
-  readonly host: string;
-  readonly port: number;
 }
 
 type Settings = Pick<
@@ -22,14 +19,12 @@ type Settings = Pick<
 export async function* portFindings(settings: Settings): AsyncGenerator<Diagnostic> {
   const { host, port, socket, grpcPort, opsHost, opsPort } = settings;
   const ops = { setting: 'HEADGATE_OPS_PORT', host: opsHost, port: opsPort };
-  const isRunning = await isGateway(ops);
-  const ports: Port[] = [
-    ...(socket !== undefined || port === undefined
-      ? []
-      : [{ setting: 'HEADGATE_PORT', host, port }]),
-    ...(grpcPort === undefined ? [] : [{ setting: 'HEADGATE_GRPC_PORT', host, port: grpcPort }]),
-    ops,
-  ];
+  const isRunning = (await bodyOf(`${urlOf(opsHost, opsPort)}/livez`)) === '{"status":"ok"}';
+  const ports: Port[] = [];
+  if (socket === undefined && port !== undefined)
+    ports.push({ setting: 'HEADGATE_PORT', host, port });
+  if (grpcPort !== undefined) ports.push({ setting: 'HEADGATE_GRPC_PORT', host, port: grpcPort });
+  ports.push(ops);
   for (const each of ports) yield await findingOn(each, settings, isRunning);
 }
 
@@ -38,13 +33,15 @@ async function findingOn(
   { proxySecrets }: Settings,
   isRunning: boolean,
 ): Promise<Diagnostic> {
-  const place = `${port.host.includes(':') ? `[${port.host}]` : port.host}:${port.port}`;
+  const place = String(hostAndPort(port));
   const code = port.port === 0 ? undefined : await listenError(port);
   if (code === undefined) return found('port', place, `${port.setting} is free`);
   if (code !== 'EADDRINUSE')
     return found('port-refused', place, `cannot be opened (${code}): see ${port.setting}`);
   const isOurs =
-    port.setting === 'HEADGATE_PORT' ? await answersChecks(port, proxySecrets[0]) : isRunning;
+    port.setting === 'HEADGATE_PORT'
+      ? (await takesSecret(port, proxySecrets[0])) !== undefined
+      : isRunning;
   if (isOurs) return found('port', place, `${port.setting}: a gateway has it`);
   return found('port-taken', place, `another program has it: see ${port.setting}`);
 }
@@ -62,39 +59,35 @@ async function listenError({ host, port }: Port): Promise<string | undefined> {
   return undefined;
 }
 
-async function isGateway({ host, port }: Port): Promise<boolean> {
-  const body = await bodyOf(`${urlOf(host, port)}/livez`, {});
-  return body === '{"status":"ok"}';
-}
-
-async function answersChecks(port: Port, secret: string | undefined): Promise<boolean> {
-  return (await answerOf(port, secret)) !== undefined;
-}
-
-/** Whether the gateway of these settings accepts a secret, or none. Undefined if no gateway answers. */
+/** Resolves to undefined if no gateway of these settings answers. */
 export async function acceptsSecret(
   { host, port, socket }: Settings,
   secret: string | undefined,
 ): Promise<boolean | undefined> {
   if (socket !== undefined || port === undefined) return undefined;
-  const answer = await answerOf({ host, port }, secret);
-  return answer && answer === 'accepts';
+  return takesSecret({ host, port }, secret);
 }
 
-/** Asks for a path that is no check, so that nothing is counted. Undefined if it is no gateway. */
-async function answerOf(
-  { host, port }: Pick<Port, 'host' | 'port'>,
+/** Requests a path that is no check, so that nothing is counted. Resolves to undefined if it is no gateway. */
+async function takesSecret(
+  { host, port }: HostAndPort,
   secret: string | undefined,
-): Promise<'accepts' | 'refuses' | undefined> {
+): Promise<boolean | undefined> {
   const headers = secret === undefined ? {} : { 'x-headgate-secret': secret };
-  const body = (await bodyOf(`${urlOf(host, port)}/doctor`, headers)) ?? '';
-  if (body.includes('The proxy secret is ')) return 'refuses';
-  return body.includes('Proxies send checks to ') ? 'accepts' : undefined;
+  const body = (await bodyOf(`${urlOf(host, port)}/doctor`, { headers })) ?? '';
+  if (body.includes('The proxy secret is ')) return false;
+  return body.includes('Proxies send checks to ') || undefined;
 }
 
-async function bodyOf(url: string, headers: Record<string, string>): Promise<string | undefined> {
+export async function bodyOf(
+  url: string,
+  {
+    headers = {},
+    withinMs = TIMEOUT_MS,
+  }: { headers?: Record<string, string>; withinMs?: number } = {},
+): Promise<string | undefined> {
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(withinMs);
     const response = await fetch(url, { headers, signal, redirect: 'manual' });
     return (await response.text()).trim();
   } catch {
@@ -102,29 +95,27 @@ async function bodyOf(url: string, headers: Record<string, string>): Promise<str
   }
 }
 
-/** Where this machine reaches the ops server of a gateway with these settings. */
 export function opsUrlOf({ opsHost, opsPort }: Pick<Environment, 'opsHost' | 'opsPort'>): string {
   return urlOf(opsHost, opsPort);
 }
 
 function urlOf(host: string, port: number): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+  return `http://${hostAndPort({ host: reached, port })}`;
 }
 
 export function settingsFindings(
   { host, socket, proxySecrets }: Pick<Environment, 'host' | 'socket' | 'proxySecrets'>,
   isSet: (name: string) => boolean,
 ): Diagnostic[] {
-  const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
   const findings: Diagnostic[] = [];
-  if (socket === undefined && !isLocal && proxySecrets.length === 0)
-    findings.push(
-      found('open-check-port', 'HEADGATE_HOST', `${host} is open to others, without a secret`),
-    );
-  if (socket !== undefined && isSet('HEADGATE_PORT'))
-    findings.push(
-      found('unused-port-setting', 'HEADGATE_PORT', 'has no effect beside HEADGATE_LISTEN'),
-    );
+  if (socket === undefined && !isLocal(host) && proxySecrets.length === 0) {
+    const problem = `${host} is open to others, without a secret`;
+    findings.push(found('open-check-port', 'HEADGATE_HOST', problem));
+  }
+  if (socket !== undefined && isSet('HEADGATE_PORT')) {
+    const problem = 'has no effect beside HEADGATE_LISTEN';
+    findings.push(found('unused-port-setting', 'HEADGATE_PORT', problem));
+  }
   return findings;
 }

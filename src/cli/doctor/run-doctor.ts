@@ -1,5 +1,3 @@
-/** Runs every examination of `headgate doctor`, and prints what it finds. */
-
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic, Severity } from '../../gateway/config/diagnostic.ts';
 import { everyEntry, type ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
@@ -33,7 +31,6 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   const findings: Diagnostic[] = [];
   for await (const finding of everyFinding(flags)) {
     findings.push(finding);
-    // One after the other, because some take seconds.
     if (output === 'text') say(linesOf(finding));
   }
   const count = (severity: Severity) =>
@@ -51,12 +48,8 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
 async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   yield* machineFindings();
   const settings = readSettings();
-  if ('mistakes' in settings) {
-    yield* settings.mistakes.map(settingMistake);
-  } else {
-    const isSet = (name: string) => Boolean(process.env[name]);
-    yield* settingsFindings(settings, isSet);
-  }
+  if ('mistakes' in settings) yield* settings.mistakes.map(settingMistake);
+  else yield* settingsFindings(settings, (name) => Boolean(process.env[name]));
   // With mistakes in the environment, the rest is examined with the default settings.
   const environment = 'mistakes' in settings ? readEnvironment({}) : settings;
   const path = flags.policies ?? environment.policies;
@@ -92,10 +85,10 @@ function targetOf(through: URL, host: string | undefined): Target {
   const { username, password } = url;
   url.username = '';
   url.password = '';
-  if (username + password === '') return { url, ...(host !== undefined && { host }) };
+  const target = { url, ...(host !== undefined && { host }) };
+  if (username + password === '') return target;
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
-  return { url, authorization, ...(host !== undefined && { host }) };
+  return { ...target, authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
 function readSettings(): Environment | { readonly mistakes: readonly string[] } {
@@ -112,8 +105,6 @@ function settingMistake(mistake: string): Diagnostic {
   return found('invalid-setting', name, mistake.slice(name.length + 2));
 }
 
-const EMPTY = 'is empty: run nginx -t, which says why';
-
 async function* proxyFindings(
   path: string,
   policies: ValidFile | undefined,
@@ -123,7 +114,8 @@ async function* proxyFindings(
   const isAccepted = (secret: string | undefined) => acceptsSecret(settings, secret);
   try {
     const text = await fileOrPipe(path);
-    if (text.trim() === '' && isPiped(path)) yield found('empty-input', file, EMPTY);
+    if (text.trim() === '' && isPiped(path))
+      yield found('empty-input', file, 'is empty: run nginx -t, which says why');
     else yield* await examineProxyFile({ file, path, text, policies, settings, isAccepted });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -1,4 +1,3 @@
-/** `headgate init`: writes a policy file, its tests and the files of a proxy, made from a few answers. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseRedisUrl } from '../../gateway/config/settings/redis-url.ts';
 import { PROXIES } from '../proxy-files/print/proxy-config.ts';

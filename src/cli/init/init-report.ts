@@ -1,4 +1,3 @@
-/** What `headgate init` says when it has written the files. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { columns } from '../output/output.ts';
@@ -31,9 +30,7 @@ export function initReport(
     `  ${steps.serve}`,
     ...(answers.existing ? additions(answers, steps) : startOfProxy(answers, steps, there)),
     '',
-    ...NOTES[
-      answers.proxy === 'envoy' && answers.front?.kind === 'load-balancer' ? 'hops' : 'none'
-    ],
+    ...(answers.proxy === 'envoy' && answers.front?.kind === 'load-balancer' ? [HOPS] : []),
     `Then choose your limits in policies.yaml, and correct its tests: ${headgate} test policies_test.yaml`,
   ];
 }
@@ -54,6 +51,8 @@ function startOfProxy(
   ];
 }
 
+const HOPS =
+  'Let only the load balancer connect to Envoy: Envoy believes the X-Forwarded-For of everyone who connects.';
 const PAGES = fileURLToPath(new URL('../../../docs/quickstart', import.meta.url));
 
 function limitsOf({ login }: Answers): readonly string[] {
@@ -73,7 +72,7 @@ function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps)
       : [
           'Add to your configuration, with the files beside it, as shown in',
           `  ${page}`,
-          ...columns(includes.map(([line, goes]) => [`  ${line}`, goes])),
+          ...columns(includes.map(({ line, goes }) => [`  ${line}`, goes])),
         ]),
     ...(front === undefined
       ? []
@@ -84,10 +83,3 @@ function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps)
     `  ${steps.doctor}`,
   ];
 }
-
-const NOTES = {
-  none: [],
-  hops: [
-    'Let only the load balancer connect to Envoy: Envoy believes the X-Forwarded-For of everyone who connects.',
-  ],
-} as const;

@@ -1,5 +1,3 @@
-/** Reads the addresses of a load balancer. */
-
 import { addressRange } from '../../gateway/config/policy-file/access-schema.ts';
 import { SHIPPED_RANGES } from '../../gateway/config/shipped-files.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';

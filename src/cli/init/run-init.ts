@@ -1,4 +1,3 @@
-/** Asks, writes the files of `headgate init`, and says how to try them. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -64,27 +63,21 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 }
 
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
-  const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
-  if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
+  const { yes, force, login, behind, loadBalancer: networks, redis, ...others } = flags;
+  if (behind !== undefined && behind !== 'load-balancer' && networks !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
-  if (behind === 'load-balancer' && loadBalancer === undefined)
+  if (behind === 'load-balancer' && networks === undefined)
     command.error(
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
+  const front = behind === 'cloudflare' ? { kind: behind } : undefined;
   return {
-    ...{ proxy, existing, application, ownPort, keys, with: flags.with },
+    ...others,
+    ...(login !== undefined && { login: login || undefined }),
+    ...(redis !== undefined && { redis: redis || undefined }),
+    ...(behind !== undefined && { front }),
+    ...(networks !== undefined && { front: { kind: 'load-balancer', networks } }),
     ports: portsOfSettings(),
-    login: login === false ? undefined : login,
-    loginIsGiven: login !== undefined,
-    front: isBalanced
-      ? { kind: 'load-balancer', networks: loadBalancer ?? [] }
-      : behind === 'cloudflare'
-        ? { kind: behind }
-        : undefined,
-    frontIsGiven: behind !== undefined || loadBalancer !== undefined,
-    redis: redis === false ? undefined : redis,
-    redisIsGiven: redis !== undefined,
   };
 }
 
@@ -95,7 +88,6 @@ function portsOfSettings(): Answers['ports'] {
   return { check: port || check, grpc: grpcPort || grpc, ops: opsPort || ops };
 }
 
-/** Throws a CommandFailed if a file is there that must not be overwritten. */
 async function protectFiles(
   folder: string,
   files: readonly SetupFile[],
@@ -113,7 +105,6 @@ async function protectFiles(
     throw new CommandFailed(EXIT_FAULT, 'nothing was written');
 }
 
-/** Whether the folder has a configuration of this proxy, which headgate has not written. */
 function hasConfiguration(folder: string, proxy: string): boolean {
   return proxyFileNames(proxy)
     .filter((name) => !name.startsWith('headgate'))
@@ -122,7 +113,6 @@ function hasConfiguration(folder: string, proxy: string): boolean {
     .some((path) => existsSync(path) && !isWritten(path));
 }
 
-/** Whether the file begins as those of `init` and `proxy-config` do. */
 function isWritten(path: string): boolean {
   try {
     return readText(path).startsWith('# headgate in front of an application');

@@ -1,4 +1,3 @@
-/** The questions of `headgate init`. Each has a default, and an answer that does not fit is asked for again. */
 import { parseRedisUrl } from '../../gateway/config/settings/redis-url.ts';
 import { type Prompt, say } from '../output/output.ts';
 import { PROXIES } from '../proxy-files/print/proxy-config.ts';
@@ -13,31 +12,20 @@ import {
 import { namesApplication } from '../proxy-files/setup/setup.ts';
 import { readNetworks } from './networks.ts';
 
-/** What the command line says. An answer that it does not say is undefined. */
-export type Given = { readonly [K in keyof Answers]: Answers[K] | undefined } & {
-  /** True if the command line says where clients log in, or that they do not. */
-  readonly loginIsGiven: boolean;
-  /** True if the command line says that nothing is in front, or what is. */
-  readonly frontIsGiven: boolean;
-  readonly redisIsGiven: boolean;
-};
+/** An answer that the command line does not give is missing. A given `login`, `front` or `redis` may be undefined. */
+export type Given = Partial<Answers> & Pick<Answers, 'ports'>;
 
-/** `hasConfiguration`: whether the folder has a file of that proxy, which is the default of the question, too. */
+/** A file of the proxy in the folder, which `hasConfiguration` finds, also decides. */
 export function withDefaults(given: Given, hasConfiguration: (proxy: string) => boolean): Answers {
   const proxy = given.proxy ?? likelyProxy(hasConfiguration);
-  const existing = hasConfiguration(proxy);
-  const said = Object.entries(given).filter(
-    ([name, value]) => name in DEFAULT_ANSWERS && value !== undefined,
-  );
-  const login = given.loginIsGiven ? given.login : DEFAULT_ANSWERS.login;
-  return { ...DEFAULT_ANSWERS, proxy, existing, ...Object.fromEntries(said), login };
+  return { ...DEFAULT_ANSWERS, proxy, existing: hasConfiguration(proxy), ...given };
 }
 
 function likelyProxy(hasConfiguration: (proxy: string) => boolean): string {
   return PROXIES.find(hasConfiguration) ?? DEFAULT_ANSWERS.proxy;
 }
 
-/** Asks for what the command line does not say. `hasConfiguration`: whether the folder has a file of that proxy. */
+/** Asks for what the command line does not give. An answer that does not fit is asked for again. */
 export async function askAnswers(
   prompt: Prompt,
   given: Given,
@@ -68,14 +56,15 @@ export async function askAnswers(
           read: readServer,
         })
       : DEFAULT_ANSWERS.application);
-  const login = given.loginIsGiven
-    ? given.login
-    : await ask({
-        text: 'Which path do clients log in at? A path, or no',
-        fallback: LOGIN_PATH,
-        read: (typed) => (isNo(typed) ? undefined : readPath(typed)),
-      });
-  const front = given.frontIsGiven ? given.front : await askFront(prompt);
+  const login =
+    'login' in given
+      ? given.login
+      : await ask({
+          text: 'Which path do clients log in at? A path, or no',
+          fallback: LOGIN_PATH,
+          read: (typed) => (isNo(typed) ? undefined : readPath(typed)),
+        });
+  const front = 'front' in given ? given.front : await askFront(prompt);
   const keys =
     given.keys ??
     (await ask({
@@ -83,13 +72,14 @@ export async function askAnswers(
       fallback: 'no',
       read: readYes,
     }));
-  const redis = given.redisIsGiven
-    ? given.redis
-    : await ask({
-        text: 'Redis, if several gateways share their counters: its URL, or no',
-        fallback: 'no',
-        read: readRedis,
-      });
+  const redis =
+    'redis' in given
+      ? given.redis
+      : await ask({
+          text: 'Redis, if several gateways share their counters: its URL, or no',
+          fallback: 'no',
+          read: readRedis,
+        });
   const extras =
     given.with ??
     (await ask({
@@ -97,7 +87,7 @@ export async function askAnswers(
       fallback: 'no',
       read: readExtras,
     }));
-  const { ownPort, ports = DEFAULT_ANSWERS.ports } = given;
+  const { ownPort, ports } = given;
   const where = { proxy, existing, application, ownPort, ports };
   return { ...where, login, front, keys, redis, with: extras };
 }
@@ -133,7 +123,7 @@ export async function askToOverwrite(prompt: Prompt, names: readonly string[]): 
 interface Question<T> {
   readonly text: string;
   readonly choices?: readonly string[];
-  /** The answer of an empty line. Empty: there is no default. */
+  /** It stands for an empty line. If it is empty, there is no default. */
   readonly fallback: string;
   /** Throws an Error whose message says what is wrong. */
   readonly read: (typed: string) => T;
@@ -173,7 +163,6 @@ function isNo(typed: string): boolean {
   return /^no?(ne)?$/i.test(typed);
 }
 
-/** Throws a RangeError. */
 export function readPath(typed: string): string {
   if (/^(\/[\w.~-]+)+$/.test(typed)) return typed;
   throw new RangeError(

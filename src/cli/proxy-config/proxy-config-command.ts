@@ -6,9 +6,8 @@ import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { complain, sayFile } from '../output/output.ts';
-import { asksOverGrpc, PROXIES, proxyConfig } from '../proxy-files/print/proxy-config.ts';
-import type { Address } from '../proxy-files/print/writer.ts';
-import { OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
+import { PROXIES, proxyConfig, usesGrpc } from '../proxy-files/print/proxy-config.ts';
+import { type Address, OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;
@@ -93,7 +92,7 @@ const ALL_INTERFACES = ['0.0.0.0', '::'];
 /** Where the gateway listens, by its settings. */
 function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
   const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
-  if (!asksOverGrpc(proxy)) {
+  if (!usesGrpc(proxy)) {
     if (socket !== undefined) return { socket };
     if (port !== undefined) return { host: listened, port };
     throw new RangeError('HEADGATE_PORT is off, so this proxy cannot reach the gateway over HTTP');

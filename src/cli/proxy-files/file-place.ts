@@ -1,4 +1,3 @@
-/** The place of something in a file, as people and comments name it. */
 import type { Place } from '../../gateway/config/diagnostic.ts';
 
 export interface FilePlace extends Place {

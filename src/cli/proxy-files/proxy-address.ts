@@ -1,7 +1,14 @@
-/** Reads the addresses that proxies use. */
 import { InvalidArgumentError } from 'commander';
+import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
 import { countUpTo } from '../output/numbers.ts';
-import type { Address } from './print/writer.ts';
+
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A host and a port, or the path of a unix socket. */
+export type Address = HostAndPort | { readonly socket: string };
 
 const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
 
@@ -19,10 +26,25 @@ export function readAddress(text: string): Address {
 }
 
 /** A host and a port. Throws an InvalidArgumentError. */
-export function readServer(text: string, form = `${SERVER}.`): { host: string; port: number } {
+export function readServer(text: string, form = `${SERVER}.`): HostAndPort {
   const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
   const host = ipv6 ?? name;
   const port = Number(digits);
   if (host === undefined || port < 1 || port > 65_535) throw new InvalidArgumentError(form);
   return { host, port };
+}
+
+/** Returns undefined for a unix socket. */
+export function hostAndPort(address: Address): string | undefined {
+  if ('socket' in address) return undefined;
+  const { host, port } = address;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function isHere(address: Address): address is HostAndPort {
+  return 'host' in address && isLocal(address.host);
+}
+
+export function isLocal(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
 }

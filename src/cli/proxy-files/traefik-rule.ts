@@ -1,10 +1,9 @@
 /** Reads the rules of Traefik's routers: Host(`a`) && (PathPrefix(`/x`) || Path(`/y`)). */
 
-/** One way in which a rule matches: all of its conditions hold. */
+/** A rule matches if all conditions of one alternative hold. */
 type Alternative = readonly Condition[];
 
 export interface Condition {
-  /** `Host`, `PathPrefix` */
   readonly name: string;
   readonly args: readonly string[];
   readonly isNegated: boolean;
@@ -13,16 +12,6 @@ export interface Condition {
 const MAX_ALTERNATIVES = 64;
 const MAX_LENGTH = 10_000;
 const MAX_DEPTH = 30;
-
-/** Undefined if it is not a rule, or has too many alternatives. */
-export function readRule(rule: string): Alternative[] | undefined {
-  if (rule.length > MAX_LENGTH) return undefined;
-  const tokens = tokensOf(rule);
-  if (tokens === undefined) return undefined;
-  const reader = new RuleReader(tokens);
-  const alternatives = reader.either(0);
-  return reader.isAtEnd ? alternatives : undefined;
-}
 
 type Token = { readonly kind: 'sign' | 'name' | 'text'; readonly text: string };
 
@@ -43,63 +32,55 @@ function tokensOf(rule: string): Token[] | undefined {
   return tokens;
 }
 
-class RuleReader {
-  readonly #tokens: readonly Token[];
-  #at = 0;
-
-  constructor(tokens: readonly Token[]) {
-    this.#tokens = tokens;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#tokens.length;
-  }
-
-  either(depth: number): Alternative[] | undefined {
-    const alternatives = this.#all(depth);
-    while (alternatives !== undefined && this.#takes('||')) {
-      const more = this.#all(depth);
+/** Returns undefined if it is no rule, or is longer, deeper or has more alternatives than headgate reads. */
+export function readRule(rule: string): Alternative[] | undefined {
+  const tokens = rule.length > MAX_LENGTH ? undefined : tokensOf(rule);
+  if (tokens === undefined) return undefined;
+  let position = 0;
+  const takes = (sign: string): boolean => {
+    const token = tokens[position];
+    const isNext = token?.kind === 'sign' && token.text === sign;
+    if (isNext) position++;
+    return isNext;
+  };
+  const either = (depth: number): Alternative[] | undefined => {
+    const alternatives = all(depth);
+    while (alternatives !== undefined && takes('||')) {
+      const more = all(depth);
       if (more === undefined) return undefined;
       alternatives.push(...more);
       if (alternatives.length > MAX_ALTERNATIVES) return undefined;
     }
     return alternatives;
-  }
-
-  #all(depth: number): Alternative[] | undefined {
-    let all = this.#one(depth);
-    while (all !== undefined && this.#takes('&&')) {
-      const more = this.#one(depth);
-      if (more === undefined || all.length * more.length > MAX_ALTERNATIVES) return undefined;
-      all = all.flatMap((left) => more.map((right) => [...left, ...right]));
+  };
+  const all = (depth: number): Alternative[] | undefined => {
+    let found = one(depth);
+    while (found !== undefined && takes('&&')) {
+      const more = one(depth);
+      if (more === undefined || found.length * more.length > MAX_ALTERNATIVES) return undefined;
+      found = found.flatMap((left) => more.map((right) => [...left, ...right]));
     }
-    return all;
-  }
-
-  #one(depth: number): Alternative[] | undefined {
+    return found;
+  };
+  const one = (depth: number): Alternative[] | undefined => {
     if (depth > MAX_DEPTH) return undefined;
-    if (this.#takes('!')) return negated(this.#one(depth + 1));
-    if (this.#takes('(')) {
-      const inside = this.either(depth + 1);
-      return this.#takes(')') ? inside : undefined;
+    if (takes('!')) return negated(one(depth + 1));
+    if (takes('(')) {
+      const inside = either(depth + 1);
+      return takes(')') ? inside : undefined;
     }
-    const name = this.#tokens[this.#at++];
-    if (name?.kind !== 'name' || !this.#takes('(')) return undefined;
+    const name = tokens[position++];
+    if (name?.kind !== 'name' || !takes('(')) return undefined;
     const args: string[] = [];
-    for (let arg = this.#tokens[this.#at]; arg?.kind === 'text'; arg = this.#tokens[this.#at]) {
+    for (let arg = tokens[position]; arg?.kind === 'text'; arg = tokens[position]) {
       args.push(arg.text);
-      this.#at++;
-      if (!this.#takes(',')) break;
+      position++;
+      if (!takes(',')) break;
     }
-    return this.#takes(')') ? alternativesOf(name.text, args) : undefined;
-  }
-
-  #takes(sign: string): boolean {
-    const token = this.#tokens[this.#at];
-    if (token?.kind !== 'sign' || token.text !== sign) return false;
-    this.#at++;
-    return true;
-  }
+    return takes(')') ? alternativesOf(name.text, args) : undefined;
+  };
+  const alternatives = either(0);
+  return position === tokens.length ? alternatives : undefined;
 }
 
 /** In version 2 of the syntax, a condition with several values holds for any of them. */
@@ -109,7 +90,7 @@ function alternativesOf(name: string, args: string[]): Alternative[] {
   return args.map((arg) => [{ name, args: [arg], isNegated: false }]);
 }
 
-/** Only what a policy file cannot have anyway, so the conditions are kept together. */
+/** A policy file cannot have such conditions anyway, so they are kept together. */
 function negated(alternatives: Alternative[] | undefined): Alternative[] | undefined {
   if (alternatives === undefined) return undefined;
   return [alternatives.flat().map((condition) => ({ ...condition, isNegated: true }))];

@@ -1,4 +1,3 @@
-/** The start banner: where the gateway listens, its policies, its store, and a command to try. */
 import type { AddressInfo } from 'node:net';
 import type { Listening } from '../../gateway/app/gateway.ts';
 import type { PolicySource } from '../../gateway/config/policy-file/policy-source.ts';
@@ -57,7 +56,6 @@ function storeName(redis: Environment['redis']): string {
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
 
-/** Without a connection, Redis may be down, or have refused the password. */
 const WHY = '(headgate check --redis says why)';
 const EVICTS =
   'EVICTS COUNTERS when it is full, so clients get new limits: set its maxmemory-policy to noeviction';
@@ -71,11 +69,10 @@ const CONSEQUENCES = {
   local: 'each gateway counts its own share of the limits',
   deny: 'requests are denied',
 } as const;
-/** The policy file lists them all. */
 const MOST_NAMES = 20;
 const INDENT = ' '.repeat(12);
 
-/** The store and, if it does not count yet, what happens to requests until it does. The log says when it does. */
+/** If the store does not count yet, the lines say what happens to requests until it does. */
 function storeLines(
   redis: Environment['redis'],
   store: Listening['store'],

@@ -1,4 +1,3 @@
-/** Words the failures of a start that are no mistake in the settings: a taken port, a worker that ended. */
 import { WorkerFailed } from '../../gateway/app/workers/worker-failed.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { CommandFailed } from '../output/command-failed.ts';
@@ -9,7 +8,7 @@ interface ListenError extends NodeJS.ErrnoException {
   readonly address?: string;
 }
 
-/** Every other error is returned as it is. */
+/** Words failures that are no mistake in the settings, such as a taken port. Returns every other error as it is. */
 export function failedStart(error: unknown, environment: Environment): unknown {
   // The worker has printed why it ended.
   if (error instanceof WorkerFailed) return new CommandFailed(error.exitCode, []);
@@ -27,7 +26,6 @@ export function failedStart(error: unknown, environment: Environment): unknown {
   return new CommandFailed(EXIT_FAULT, why);
 }
 
-/** The setting that named the port. */
 function settingOf(port: number, { opsPort, grpcPort, rateLimit }: Environment): string {
   if (port === opsPort) return 'HEADGATE_OPS_PORT';
   if (port === rateLimit?.httpPort) return 'HEADGATE_RATELIMIT_HTTP_PORT';

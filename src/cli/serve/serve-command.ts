@@ -1,4 +1,3 @@
-/** `headgate serve`: runs the gateway. */
 import { Command } from 'commander';
 import type { ServeFlags } from './run-gateway.ts';
 
@@ -19,7 +18,6 @@ export function serveCommand(): Command {
   );
 }
 
-/** A mistyped command, or a policy file without its option. */
 async function unknownWord(word: string, command: Command): Promise<string> {
   if (/\.ya?ml$/.test(word)) return `error: to serve a policy file: --policies ${word}`;
   const { hint } = await import('../../gateway/config/closest-word.ts');

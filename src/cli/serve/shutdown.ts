@@ -1,4 +1,3 @@
-/** Ends the process: in order on a signal, at once on a second signal, with exit code 1 after a fault. */
 import closeWithGrace from 'close-with-grace';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { catchFaultsOfConnections } from '../../gateway/server/connection-guard.ts';
@@ -10,16 +9,14 @@ export interface Closable {
   close(): Promise<void>;
 }
 
-/** Time to close after the drain and the store timeout, in milliseconds; then the process ends anyway. */
+/** After the drain and the store timeout, the process ends anyway. */
 const END_WITHIN_MS = 6_000;
-/** The same for a worker, whose supervisor waits no longer. */
 const WORKER_ENDS_WITHIN_MS = 3_000;
-/** Signals that do not end the process. */
 const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
 /** Node makes an uncaught exception of it. */
 const REJECTION = 'unhandledRejection' as const;
 
-/** SIGTERM drains first, because proxies may not know yet. Ctrl+C and a fault close at once. */
+/** SIGTERM drains first, because proxies may not know yet. Ctrl+C and a fault close at once, as does a second signal. */
 export function endWithGrace(app: Closable, environment: Environment, telemetry: Telemetry) {
   const { drainMs, storeTimeoutMs } = environment;
   catchFaultsOfConnections();

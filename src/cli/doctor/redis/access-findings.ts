@@ -1,4 +1,3 @@
-/** Examines access by trying: commands without a password, and rights that gateways do not need. */
 import { ReplyError } from 'ioredis';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
@@ -11,7 +10,6 @@ const ACCOUNT = 'the account of deploy/redis/users.acl';
 
 const isPrivate = compileAddressSet(['loopback', 'private']);
 
-/** `reached` is a connection to the target's only server. */
 export async function* accessFindings(
   target: RedisTarget,
   reached: Contact,
@@ -38,7 +36,7 @@ export async function* accessFindings(
   }
 }
 
-/** Whether a connection without credentials can read a counter; undefined if that could not be determined. */
+/** Tries to read a counter without credentials. Resolves to undefined if that could not be determined. */
 async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
   if (target.password === undefined) return true;
   let anonymous: Contact | undefined;

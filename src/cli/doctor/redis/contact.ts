@@ -1,4 +1,3 @@
-/** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { createRedisClient, untilReady } from '../../../gateway/stores/redis/client.ts';
@@ -11,9 +10,7 @@ export const REPLY_TIMEOUT_MS = 2_000;
 export interface Contact {
   /** The caller disconnects it. */
   readonly client: Redis;
-  /** Undefined if the account has no right to INFO. */
   readonly info: ServerInfo | undefined;
-  /** Resolves when commands can be sent. */
   ready(): Promise<void>;
 }
 
@@ -21,10 +18,10 @@ export function serverTarget(target: RedisTarget, address: RedisAddress): RedisT
   return { ...target, kind: 'single', addresses: [address] };
 }
 
-/** Rejects with the first error. A server that is loading its data is a success, because it answers INFO. */
+/** Connects as a gateway does. Rejects with the first error. A server that is loading its data answers INFO. */
 export async function contact(target: RedisTarget): Promise<Contact> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerInfo | undefined>();
-  /** The first error of this connection. Later errors follow from it. */
+  /** Later errors of this connection follow from it. */
   let firstError: Error | undefined;
   const client = createRedisClient({
     target,

@@ -1,9 +1,8 @@
-/** Diagnostics of a server of Redis. Each message follows the name of the server, and says what to do. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type RedisAddress, redisPlace } from '../../../gateway/config/settings/redis-url.ts';
 import { found } from '../catalog.ts';
 
-/** `on` adds the server to these. With a fault, gateways cannot count there. */
+/** Each message follows the name of the server, which `on` adds. With a fault, gateways cannot count there. */
 export const fine = (message: string) => found('redis', '', message);
 export const note = (message: string) => found('redis-note', '', message);
 export const warning = (message: string) => found('redis-warning', '', message);
@@ -13,7 +12,6 @@ export function on(server: RedisAddress, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, file: `redis ${redisPlace(server)}` };
 }
 
-/** The word that `headgate check --redis` prints. */
 export function levelOf({ rule }: Diagnostic): string {
   return rule === 'redis' ? 'fine' : rule.replace('redis-', '');
 }

@@ -1,4 +1,3 @@
-/** Examines whether gateways can count in a Redis, and how well. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
@@ -10,19 +9,18 @@ import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
 import { serverFindings, unusable } from './server-findings.ts';
 import { type CountingServer, countingServers } from './topology.ts';
-import { Trial } from './trial.ts';
+import { openTrial } from './trial.ts';
 
 export interface ExamineOptions {
   readonly target: RedisTarget;
   readonly storeTimeoutMs: number;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly replicas: number;
   /** Each worker of a gateway counts as a gateway. */
   readonly workers: number;
 }
 
-/** Takes seconds per server at most, whatever the servers do. */
+/** Says whether gateways can count in a Redis, and how well. It takes seconds per server at most. */
 export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Diagnostic> {
   const servers = yield* countingServers(options.target);
   const counting: CountingServer[] = [];
@@ -92,14 +90,13 @@ async function* replicaFindings(
   );
 }
 
-/** Does what a gateway does, on the servers without a fault. */
 async function* runTrial(
   target: RedisTarget,
   servers: readonly CountingServer[],
 ): AsyncGenerator<Diagnostic> {
   const [first] = servers;
   if (first === undefined) return;
-  const trial = new Trial(target);
+  const trial = openTrial(target);
   try {
     for (const { address, holds } of servers)
       for await (const diagnostic of trial.counting(holds)) yield on(address, diagnostic);

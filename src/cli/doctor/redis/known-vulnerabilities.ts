@@ -1,8 +1,6 @@
 /**
- * Reads the list of vulnerabilities of Redis and Valkey in config/redis-vulnerabilities.json.
- *
- * The list is incomplete: nothing is known about release lines that are not in it. Distributions patch older versions
- * without changing the version number, so a version in the list may still be patched.
+ * The list in config/redis-vulnerabilities.json is incomplete: nothing is known about release lines that are not in it.
+ * Distributions patch older versions without changing the version number, so a version in the list may be patched.
  */
 import { readFileSync } from 'node:fs';
 
@@ -10,7 +8,7 @@ export type Product = 'Redis' | 'Valkey';
 
 interface Vulnerability {
   readonly name: string;
-  /** Only servers that use TLS are affected. */
+  /** Servers without TLS are not affected. */
   readonly needsTls?: true;
   /** The first patch release with the fix, by release line; null if the line has no fix. */
   readonly fixedIn: Readonly<Partial<Record<Product, Readonly<Record<string, number | null>>>>>;
@@ -38,7 +36,7 @@ export interface Missing {
   readonly fixedIn: string | undefined;
 }
 
-/** The vulnerabilities of a version, newest first; undefined if none is known. */
+/** Lists the vulnerabilities of a version, newest first. Returns undefined if none is known. */
 export function missingFixes(
   product: Product,
   version: string,
@@ -63,7 +61,6 @@ export function missingFixes(
   return names.length > 0 ? { names, fixedIn: `${line}.${newest}` } : undefined;
 }
 
-/** True for a version such as `6.0.16` before a line such as 6.2. */
 export function isOlder(version: string, line: readonly [major: number, minor: number]): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major < line[0] || (major === line[0] && minor < line[1]);

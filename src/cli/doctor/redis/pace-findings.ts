@@ -1,4 +1,3 @@
-/** Measures the difference between a server's clock and this machine's, and round-trip times. */
 import type { Redis } from 'ioredis';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
@@ -13,13 +12,12 @@ const TOLERATED_SKEW_MS = 1_000;
 export interface PaceOptions {
   readonly client: Redis;
   readonly storeTimeoutMs: number;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 interface RoundTrip {
   readonly durationMs: number;
-  /** How far the server's clock is ahead, assuming that it was read half-way through the round trip. */
+  /** The server's clock is ahead by this, if it was read half-way through the round trip. */
   readonly aheadMs: number;
 }
 

@@ -1,4 +1,3 @@
-/** Says what an error of Redis means, and what the operator can do. */
 import { StoreError, type StoreErrorReason } from '../../../gateway/core/counting/store.ts';
 import { storeErrorFrom } from '../../../gateway/stores/redis/failures.ts';
 
@@ -57,7 +56,7 @@ const BY_WORDS: readonly (readonly [words: RegExp, text: string])[] = [
   [/Connection is closed|Command aborted|isn't writeable/, BY_CODE.ECONNRESET ?? ''],
 ];
 
-/** Follows the name of the server: "refuses connections: start Redis ...". */
+/** Says what an error means and what to do, after the name of the server: "refuses connections: start Redis ...". */
 export function refusalText(error: unknown): string {
   const cause = causeOf(error);
   const { code = '' } = cause as NodeJS.ErrnoException;
@@ -78,7 +77,7 @@ export function rightText(right: string): string {
   return `does not give the account the right ${right}: add it, as in deploy/redis/users.acl`;
 }
 
-/** The missing right as an ACL rule; undefined for other errors. */
+/** Returns the missing right as an ACL rule, and undefined for other errors. */
 export function missingRight(error: unknown): string | undefined {
   const { message } = causeOf(error);
   // An error from inside a script begins with ERR. Up to Redis 7.0, it does not name the command.

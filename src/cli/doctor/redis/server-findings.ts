@@ -1,5 +1,3 @@
-/** Findings from INFO: role, version, memory and persistence. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
 import type { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';
@@ -15,21 +13,17 @@ const OLDEST_REDIS = [6, 2] as const;
 const NEARLY_FULL = 0.8;
 const MIB = 1_048_576;
 
-const URL_OF_KIND = {
-  single: 'redis://',
-  sentinel: 'redis+sentinel://host:26379/mymaster',
-  cluster: 'redis+cluster://',
+const KINDS = {
+  single: ['not a cluster node', 'redis://'],
+  sentinel: ['a sentinel', 'redis+sentinel://host:26379/mymaster'],
+  cluster: ['a cluster node', 'redis+cluster://'],
 } as const;
 
 export function unusable(info: ServerInfo, kind: RedisTarget['kind']): Diagnostic | undefined {
   const runsAs = kindOf(info);
   if (runsAs !== (kind === 'cluster' ? 'cluster' : 'single')) {
-    const what = {
-      single: 'not a cluster node',
-      sentinel: 'a sentinel',
-      cluster: 'a cluster node',
-    };
-    return fault(`is ${what[runsAs]}: write ${URL_OF_KIND[runsAs]} in the URL`);
+    const [what, url] = KINDS[runsAs];
+    return fault(`is ${what}: write ${url} in the URL`);
   }
   if (info.number('loading') === 1 || info.number('async_loading') === 1) {
     const seconds = info.text('loading_eta_seconds');

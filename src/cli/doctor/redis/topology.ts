@@ -1,5 +1,3 @@
-/** Finds the servers that count: the one in the URL, the master that sentinels report, or the masters of a cluster. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import {
   type RedisAddress,
@@ -19,6 +17,7 @@ export interface CountingServer {
   readonly holds: (slot: number) => boolean;
 }
 
+/** Finds the server in the URL, the master that sentinels report, or the masters of a cluster. */
 export async function* countingServers(
   target: RedisTarget,
 ): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
@@ -29,7 +28,7 @@ export async function* countingServers(
 
 interface Queried<T> {
   readonly address: RedisAddress;
-  readonly answer?: T;
+  readonly reply?: T;
   readonly failure?: string;
 }
 
@@ -40,7 +39,7 @@ function queryAll<T>(
   return Promise.all(
     addresses.map((address) =>
       query(address).then(
-        (answer) => ({ address, answer }),
+        (reply) => ({ address, reply }),
         (error: unknown) => ({ address, failure: refusalText(error) }),
       ),
     ),
@@ -60,11 +59,11 @@ async function* masterOfSentinels(
   const { addresses, masterName } = target;
   const queried = await queryAll(addresses, (address) => masterKnownTo(target, address));
   yield* failures(queried);
-  const answers = queried.filter(({ failure }) => failure === undefined);
-  const [first] = answers;
+  const replies = queried.filter(({ failure }) => failure === undefined);
+  const [first] = replies;
   if (first === undefined) return [];
   const masters = new Map(
-    answers.flatMap(({ answer }) => (answer ? [[redisPlace(answer), answer] as const] : [])),
+    replies.flatMap(({ reply }) => (reply ? [[redisPlace(reply), reply] as const] : [])),
   );
   const [master, ...others] = masters.values();
   if (master === undefined) {
@@ -72,7 +71,7 @@ async function* masterOfSentinels(
     yield on(first.address, fault(text));
     return [];
   }
-  const text = `${answers.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
+  const text = `${replies.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
   const disagreement = `${text}: they disagree, perhaps because of a failover; repeat the check`;
   yield on(first.address, others.length === 0 ? fine(text) : warning(disagreement));
   return [...masters.values()].map((address) => ({ address, holds: () => true }));
@@ -102,24 +101,18 @@ async function masterKnownTo(
   }
 }
 
-interface Shard {
-  readonly first: number;
-  readonly last: number;
-  readonly master: RedisAddress;
-}
-
 async function* mastersOfCluster(
   target: RedisTarget,
 ): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
   const queried = await queryAll(target.addresses, (address) => shardsKnownTo(target, address));
   yield* failures(queried);
-  const known = queried.find(({ answer }) => answer !== undefined);
-  if (known?.answer === undefined) return [];
-  if (typeof known.answer === 'string') {
-    yield on(known.address, fault(known.answer));
+  const known = queried.find(({ reply }) => reply !== undefined);
+  if (known?.reply === undefined) return [];
+  if (typeof known.reply === 'string') {
+    yield on(known.address, fault(known.reply));
     return [];
   }
-  const shards = known.answer;
+  const shards = known.reply;
   const covered = shards.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   if (covered < SLOTS) {
     const text = `only ${covered} of ${SLOTS} slots have a master: see CLUSTER NODES, and redis-cli --cluster fix`;
@@ -135,11 +128,11 @@ async function* mastersOfCluster(
   });
 }
 
-/** Returns a text if the server is not a cluster node. */
+/** Resolves to a text if the server is not a cluster node. */
 async function shardsKnownTo(
   target: RedisTarget,
   address: RedisAddress,
-): Promise<readonly Shard[] | string> {
+): Promise<ReturnType<typeof shardsOf> | string> {
   const { client, info, ready } = await contact(serverTarget(target, address));
   try {
     const obstacle = info && unusable(info, 'cluster');
@@ -154,9 +147,9 @@ async function shardsKnownTo(
 }
 
 /** Each row has the first slot, the last slot, then the master and each replica as host, port and more. */
-function shardsOf(reply: unknown, address: RedisAddress): Shard[] {
-  if (!Array.isArray(reply)) return [];
-  return reply.map(([first, last, [host, port]]) => ({
+function shardsOf(reply: unknown, address: RedisAddress) {
+  const rows = Array.isArray(reply) ? reply : [];
+  return rows.map(([first, last, [host, port]]) => ({
     first: Number(first),
     last: Number(last),
     // An empty host means the address of the queried node.

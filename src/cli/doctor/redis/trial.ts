@@ -35,7 +35,7 @@ import { refusalText } from './refusals.ts';
 /** If the examination is interrupted, its keys expire after this time. */
 const LIFETIME_MS = 10_000;
 const MAX_TAKES = 10;
-/** Hash tags that are tried to find one in a node's slots: enough for a node with a single slot. */
+/** So many hash tags find one for a node with a single slot. */
 const MAX_TAGS = 200_000;
 
 /** With these costs and this limit, three takes run every command of the script. */
@@ -49,129 +49,107 @@ const LOG: Quota = {
 const LOG_COST = 2;
 const LOG_TAKES = 3;
 
-export type Holds = (slot: number) => boolean;
+type Holds = (slot: number) => boolean;
 
-export class Trial {
-  readonly #client: RedisClient;
-  readonly #subscriber: RedisClient;
-  readonly #subscribed: Promise<void>;
-  readonly #store: QuotaStore;
-  #lastError: Error | undefined;
+export function openTrial(target: RedisTarget) {
+  let lastError: Error | undefined;
+  const onError = (error: Error) => {
+    lastError = error;
+  };
+  const connection = { target, deadlineMs: REPLY_TIMEOUT_MS };
+  const client = createRedisClient({ ...connection, onError });
+  const subscriber = createRedisClient({ ...connection, onError: () => {} });
+  const subscribed = subscribes(subscriber);
+  // Awaited later, or never.
+  subscribed.catch(() => {});
+  const options = { client, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
+  const store = storeOfTarget(target, options);
+  return {
+    /** Tries to count on a server that was already reached, then everything else that gateways do there. */
+    async *counting(holds: Holds): AsyncGenerator<Diagnostic> {
+      let tag: string;
+      try {
+        tag = tagFor(holds);
+        await untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError });
+        await take(store, client, tag);
+      } catch (error) {
+        yield fault(refusalText(error));
+        return;
+      }
+      yield fine('requests are counted');
+      yield* without(
+        'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared',
+        () => beat(client, tag),
+      );
+      yield* without('operators cannot block or exempt a client or change a mode', () =>
+        override(client, tag),
+      );
+      yield* without('the number of counted windows is unknown', () =>
+        sampleKeyspace(client, true),
+      );
+      yield* without('limits per address are shared only if HEADGATE_IP_SALT_SECRET is set', () =>
+        shareSalt(client, tag),
+      );
+    },
+    /** Runs once for all servers, because a message reaches all of them. */
+    subscribing: () =>
+      without(
+        'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',
+        () => subscribed,
+      ),
+    close() {
+      client.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}
 
-  constructor(target: RedisTarget) {
-    const connection = {
-      target,
-      deadlineMs: REPLY_TIMEOUT_MS,
-      onError: (error: Error) => {
-        this.#lastError = error;
-      },
-    };
-    this.#client = createRedisClient(connection);
-    this.#subscriber = createRedisClient({ ...connection, onError: () => {} });
-    this.#subscribed = subscribes(this.#subscriber);
-    // Awaited later, or never.
-    this.#subscribed.catch(() => {});
-    const options = {
-      client: this.#client,
-      maxInFlight: MAX_TAKES,
-      deadlineMs: REPLY_TIMEOUT_MS,
-    };
-    this.#store = storeOfTarget(target, options);
+async function take(store: QuotaStore, client: RedisClient, tag: string): Promise<void> {
+  const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
+  const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
+    key: keyOf(tag, algorithm),
+    quota: { ...LOG, algorithm },
+    cost: 1,
+  }));
+  const keys = [log, ...others].map(({ key }) => key);
+  try {
+    for (let i = 0; i < LOG_TAKES; i++) await store.take([log]);
+    await store.take(others);
+  } catch (error) {
+    await deleteKeys(client, keys).catch(() => {});
+    throw error;
   }
+  // The script also deletes keys, so takes need this right.
+  await deleteKeys(client, keys);
+}
 
-  close(): void {
-    this.#client.disconnect();
-    this.#subscriber.disconnect();
-  }
+/** Uses a key of the trial, because a further name among the real heartbeats would take a share of every limit. */
+async function beat(client: RedisClient, tag: string): Promise<void> {
+  const key = keyOf(tag, 'replicas');
+  await client.eval(REPLICAS_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
+  await deleteKeys(client, [key]);
+}
 
-  /** Tries to count on a server that was already reached, then everything else that gateways do there. */
-  async *counting(holds: Holds): AsyncGenerator<Diagnostic> {
-    let tag: string;
-    try {
-      tag = tagFor(holds);
-      await untilReady(this.#client, {
-        withinMs: REPLY_TIMEOUT_MS,
-        connectionError: () => this.#lastError,
-      });
-      await this.#take(tag);
-    } catch (error) {
-      yield fault(refusalText(error));
-      return;
-    }
-    yield fine('requests are counted');
-    yield* without(
-      'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared',
-      () => this.#beat(tag),
-    );
-    yield* without('operators cannot block or exempt a client or change a mode', () =>
-      this.#put(tag),
-    );
-    yield* without('the number of counted windows is unknown', () => this.#sample());
-    yield* without('limits per address are shared only if HEADGATE_IP_SALT_SECRET is set', () =>
-      this.#shareSalt(tag),
-    );
+/** Stores an override and removes it. Gateways that are notified find nothing new. */
+async function override(client: RedisClient, tag: string): Promise<void> {
+  const key = keyOf(tag, 'notices');
+  for (const lifetimeMs of [LIFETIME_MS, 0]) {
+    const values = [OVERRIDES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
+    await client.eval(WRITE_OVERRIDES_SCRIPT, 1, key, ...values);
   }
+  await client.eval(READ_OVERRIDES_SCRIPT, 1, key);
+  await deleteKeys(client, [key]);
+}
 
-  /** Once for all servers, because a message reaches all of them. */
-  subscribing(): AsyncGenerator<Diagnostic> {
-    return without(
-      'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',
-      () => this.#subscribed,
-    );
-  }
+async function shareSalt(client: RedisClient, tag: string): Promise<void> {
+  const key = keyOf(tag, 'salt');
+  await client.set(key, '', 'PX', LIFETIME_MS, 'NX');
+  await client.get(key);
+  await deleteKeys(client, [key]);
+}
 
-  async #take(tag: string): Promise<void> {
-    const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
-    const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
-      key: keyOf(tag, algorithm),
-      quota: { ...LOG, algorithm },
-      cost: 1,
-    }));
-    const keys = [log, ...others].map(({ key }) => key);
-    try {
-      for (let i = 0; i < LOG_TAKES; i++) await this.#store.take([log]);
-      await this.#store.take(others);
-    } catch (error) {
-      await this.#delete(keys).catch(() => {});
-      throw error;
-    }
-    // The script also deletes keys, so takes need this right.
-    await this.#delete(keys);
-  }
-
-  /** Under a key of the trial: a further name among the real heartbeats would take a share of every limit. */
-  async #beat(tag: string): Promise<void> {
-    const key = keyOf(tag, 'replicas');
-    await this.#client.eval(REPLICAS_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
-    await this.#delete([key]);
-  }
-
-  /** Stores an override and removes it. Gateways that are notified find nothing new. */
-  async #put(tag: string): Promise<void> {
-    const key = keyOf(tag, 'notices');
-    for (const lifetimeMs of [LIFETIME_MS, 0]) {
-      const values = [OVERRIDES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
-      await this.#client.eval(WRITE_OVERRIDES_SCRIPT, 1, key, ...values);
-    }
-    await this.#client.eval(READ_OVERRIDES_SCRIPT, 1, key);
-    await this.#delete([key]);
-  }
-
-  async #sample(): Promise<void> {
-    await sampleKeyspace(this.#client, true);
-  }
-
-  async #shareSalt(tag: string): Promise<void> {
-    const key = keyOf(tag, 'salt');
-    await this.#client.set(key, '', 'PX', LIFETIME_MS, 'NX');
-    await this.#client.get(key);
-    await this.#delete([key]);
-  }
-
-  /** One command per key, as resets do. */
-  async #delete(keys: readonly string[]): Promise<void> {
-    await withDeadline(Promise.all(keys.map((key) => this.#client.del(key))), REPLY_TIMEOUT_MS);
-  }
+async function deleteKeys(client: RedisClient, keys: readonly string[]): Promise<void> {
+  await withDeadline(Promise.all(keys.map((key) => client.del(key))), REPLY_TIMEOUT_MS);
 }
 
 /** Warns what is lost if `act` fails. Gateways can count all the same. */
@@ -184,15 +162,15 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
 }
 
 function subscribes(subscriber: RedisClient): Promise<void> {
-  return new Promise((resolve, reject) => {
-    listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
-      onListening: resolve,
-      onMessage: () => {},
-      onDeaf: (reason) => {
-        if (reason !== undefined) reject(reason);
-      },
-    });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
+    onListening: resolve,
+    onMessage: () => {},
+    onDeaf: (reason) => {
+      if (reason !== undefined) reject(reason);
+    },
   });
+  return promise;
 }
 
 function keyOf(tag: string, name: string): string {

@@ -1,28 +1,20 @@
-/** Sends requests to a proxy as a client would, and finds out what of that has reached the gateway. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
+import { isLocal } from '../../proxy-files/proxy-address.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
 import { send } from './request.ts';
-import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
+import { denialFindings, explained, UNCLEAR } from './unclear-replies.ts';
 
-/** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
+/** Counts requests without and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
 export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
 const MADE_UP = 'headgate-doctor';
-/** With these findings, the gateway has decided the requests. */
 const DECIDED: ReadonlySet<string> = new Set<FindingId>([
-  ...([
-    'through',
-    'spoofed-address',
-    'not-counted',
-    'denied-now',
-    'store-down',
-    'headers-not-shown',
-  ] as const),
+  ...(['through', 'spoofed-address', 'not-counted', 'denied-now', 'store-down'] as const),
+  'headers-not-shown',
 ]);
 
 export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
@@ -32,7 +24,6 @@ export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
 
 interface ExaminedPolicies {
   readonly digest: string;
-  /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
   readonly costs: ReadonlySet<number>;
@@ -59,11 +50,8 @@ export async function* throughGateway(options: ThroughGatewayOptions): AsyncGene
   if (before === undefined || after === undefined) {
     yield unexamined(options.target.url, `no gateway answers at ${opsUrl}`, BOTH);
   } else if (after.checks <= before.checks) {
-    yield unexamined(
-      options.target.url,
-      `the gateway at ${opsUrl} got none of these requests`,
-      BOTH,
-    );
+    const why = `the gateway at ${opsUrl} got none of these requests`;
+    yield unexamined(options.target.url, why, BOTH);
   } else if (after.untrusted > before.untrusted) {
     yield untrusted(options, after.untrusted - before.untrusted);
   } else {
@@ -88,21 +76,15 @@ function unexamined(url: URL, why: string, what: string): Diagnostic {
 }
 
 function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
-  const { host, socket } = settings;
-  const isLocal =
-    socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
-  const remedy = isLocal
-    ? 'the proxy connects from this machine, so identity.trusted_proxies must have loopback'
-    : 'identity.trusted_proxies must have the address from which the proxy connects';
+  const remedy =
+    settings.socket !== undefined || isLocal(settings.host)
+      ? 'the proxy connects from this machine, so identity.trusted_proxies must have loopback'
+      : 'identity.trusted_proxies must have the address from which the proxy connects';
   const counted = `${checks} ${checks === 1 ? 'check' : 'checks'}`;
-  return found(
-    'proxy-not-trusted',
-    target.url.href,
-    `the gateway does not trust the proxy that sent ${counted}: ${remedy}`,
-  );
+  const problem = `the gateway does not trust the proxy that sent ${counted}: ${remedy}`;
+  return found('proxy-not-trusted', target.url.href, problem);
 }
 
-/** The gateway has decided the requests, and trusts the proxy. */
 async function* headerFindings(
   { target, settings, policies }: ThroughGatewayOptions,
   state: GatewayState,
@@ -117,11 +99,9 @@ async function* headerFindings(
   const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
   let seen = state.seenHeaders;
   if (awaited.length > 0) {
-    const answer = await send(
-      target,
-      awaited.map((name) => [name, MADE_UP]),
-    );
-    if (answer instanceof Error || answer.bypass !== undefined) {
+    const claims = awaited.map((name) => [name, MADE_UP] as const);
+    const reply = await send(target, claims);
+    if (reply instanceof Error || reply.bypass !== undefined) {
       yield unexamined(url, 'the gateway did not get the request with headers', HEADERS);
       return;
     }

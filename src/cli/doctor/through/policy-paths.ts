@@ -1,5 +1,3 @@
-/** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -9,21 +7,16 @@ import { send, type Target } from './request.ts';
 
 const MOST_PATHS = 20;
 
-interface PolicyPath {
-  readonly policy: string;
-  readonly target: string;
-}
-
 export interface PolicyPaths {
-  readonly tried: readonly PolicyPath[];
+  readonly tried: readonly { readonly policy: string; readonly target: string }[];
   /** Holds patterns, and paths beyond the maximum. */
   readonly untried: readonly string[];
 }
 
 /** Lists the paths of policies for this host, without the path of the URL. */
 export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
-  const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
-  const named = entries.filter((entry) => concerns(entry, asked));
+  const name = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
+  const named = entries.filter((entry) => concerns(entry, name));
   const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
   const plain = new Map(
     named
@@ -44,7 +37,7 @@ function concerns({ match, mode }: PolicyEntry, host: string): boolean {
   return mode !== 'off' && isHere && /^\/(?!\*$)/.test(match?.path ?? '');
 }
 
-/** With HEAD, so that applications change nothing and send no body. */
+/** Sends HEAD, so that applications change nothing and send no body. */
 export async function* pathFindings(
   { tried, untried }: PolicyPaths,
   target: Target,
@@ -52,9 +45,9 @@ export async function* pathFindings(
   const limited: string[] = [];
   for (const { policy, target: path } of tried) {
     const url = new URL(path, target.url);
-    const answer = await send({ ...target, url }, [], 'HEAD');
-    if (answer instanceof Error) continue;
-    const { status, limit, bypass } = answer;
+    const reply = await send({ ...target, url }, [], 'HEAD');
+    if (reply instanceof Error) continue;
+    const { status, limit, bypass } = reply;
     if (limit !== undefined) limited.push(path);
     // The proxy answers a redirect itself. With X-RateLimit-Bypass it has sent a check.
     else if (bypass === undefined && (status < 300 || status > 399))
@@ -64,11 +57,9 @@ export async function* pathFindings(
         `policy ${policy} is for this path, and HEAD got status ${status} without X-RateLimit-Limit`,
       );
   }
-  const sentences = [
-    ...(limited.length === 0 ? [] : [`headgate checks ${limited.join(', ')}, too`]),
-    ...(untried.length === 0
-      ? []
-      : [`not tried: ${untried.join(', ')} (name such a URL with --through)`]),
-  ];
+  const sentences: string[] = [];
+  if (limited.length > 0) sentences.push(`headgate checks ${limited.join(', ')}, too`);
+  if (untried.length > 0)
+    sentences.push(`not tried: ${untried.join(', ')} (name such a URL with --through)`);
   if (sentences.length > 0) yield found('through', target.url.href, sentences.join('; '));
 }

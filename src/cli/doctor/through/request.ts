@@ -1,9 +1,7 @@
-/** One request of a client, and what of the answer concerns limits. */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 export interface Target {
-  /** The URL has no user. */
   readonly url: URL;
   /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
   readonly host?: string;
@@ -11,14 +9,14 @@ export interface Target {
   readonly authorization?: string;
 }
 
-export interface Answer {
+export interface Reply {
   readonly status: number;
   readonly limit: number | undefined;
   readonly remaining: number | undefined;
   readonly bypass: string | undefined;
   readonly mode: string | undefined;
   readonly retryAfter: string | undefined;
-  /** headgate has denied the request, and its answer has reached the client. */
+  /** The answer is that of headgate. */
   readonly isDenial: boolean;
   /** The proxy says that it could not ask headgate. */
   readonly isUnavailable: boolean;
@@ -30,18 +28,18 @@ export type Claims = readonly (readonly [name: string, value: string])[];
 
 const TIMEOUT_MS = 5_000;
 
-/** Resolves to the Error if there is no answer. Only the begin of a 503 is read. */
+/** Resolves to the Error if there is no answer. Only the beginning of a 503 is read. */
 export async function send(
   target: Target,
   claims: Claims = [],
   method: 'GET' | 'HEAD' = 'GET',
-): Promise<Answer | Error> {
+): Promise<Reply | Error> {
   try {
     const response = await responseTo(target, claims, method);
     const header = (name: string) => response.headers[name]?.toString();
     const date = Date.parse(header('date') ?? '');
     const status = response.statusCode ?? 0;
-    const answer = {
+    const reply = {
       status,
       limit: numberIn(header('x-ratelimit-limit')),
       remaining: numberIn(header('x-ratelimit-remaining')),
@@ -54,7 +52,7 @@ export async function send(
     };
     // The rest of the body may be endless, or break off.
     response.destroy();
-    return answer;
+    return reply;
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException;
     return new Error(

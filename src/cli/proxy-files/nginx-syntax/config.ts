@@ -1,9 +1,8 @@
-/** Reads an NGINX configuration with the files that it includes. */
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
 import {
-  IncludeBudget,
   type IncludedText,
   type IncludeProblem,
+  includeBudget,
   type ProxyFiles,
 } from '../read/proxy-files.ts';
 import type { Directive } from './directive.ts';
@@ -11,17 +10,14 @@ import { parseNginx } from './parse.ts';
 import { NginxSyntaxError } from './syntax-error.ts';
 
 export interface NginxConfig {
-  /** Every include is replaced by what it includes. */
   readonly tree: readonly Directive[];
   /** The texts of all files, the main one first. */
   readonly text: string;
-  /** What could not be included. */
   readonly problems: readonly IncludeProblem[];
 }
 
-/** Throws an NginxSyntaxError. */
 export function readNginxConfig(files: ProxyFiles): NginxConfig {
-  const budget = new IncludeBudget(files);
+  const budget = includeBudget(files);
   const trees = new Map<string, readonly Directive[]>();
   const texts = [files.main.text];
 
@@ -48,5 +44,5 @@ export function readNginxConfig(files: ProxyFiles): NginxConfig {
     });
 
   const tree = expanded(parseNginx(files.main), []);
-  return { tree, text: texts.join('\n'), problems: budget.problems };
+  return { tree, text: texts.join('\n'), problems: budget.problems() };
 }

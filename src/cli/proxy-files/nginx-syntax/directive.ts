@@ -1,4 +1,3 @@
-/** A directive of an NGINX configuration. */
 import type { FilePlace } from '../file-place.ts';
 
 export interface Directive {
@@ -9,23 +8,19 @@ export interface Directive {
   /** The directives between its braces; empty without braces, and for a block of Lua. */
   readonly block: readonly Directive[];
   readonly place: FilePlace;
-  /** `nginx.conf:12` */
   readonly where: string;
   /** It stands in a part that headgate has printed. */
   readonly isPart: boolean;
 }
 
-/** The directives of these names among the directives. */
 export function named(directives: readonly Directive[], ...names: readonly string[]): Directive[] {
   return directives.filter(({ name }) => names.includes(name));
 }
 
-/** Every directive, at any depth. */
 export function everyDirective(directives: readonly Directive[]): Directive[] {
   return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
 }
 
-/** Names the directive in messages, without quotes and without its block. */
 export function directiveText({ name, args }: Pick<Directive, 'name' | 'args'>): string {
   return [name, ...args].join(' ');
 }

@@ -1,4 +1,4 @@
-/** Reads the directives of one NGINX file. It refuses what NGINX refuses, and knows no directives but those that differ in syntax. */
+/** Refuses what NGINX refuses, and knows no directives but those that differ in syntax. */
 import { lineText } from '../file-place.ts';
 import type { ProxyText } from '../read/proxy-files.ts';
 import type { Directive } from './directive.ts';
@@ -6,7 +6,7 @@ import { NginxSyntaxError } from './syntax-error.ts';
 import { NginxTokens, type Token } from './tokens.ts';
 
 const MAX_DEPTH = 50;
-/** Their lines are values, so there are no blocks among them. */
+/** Their lines are values, and none of them is a block. */
 const OF_VALUES: ReadonlySet<string> = new Set([
   ...['map', 'geo', 'types', 'charset_map', 'split_clients'],
 ]);
@@ -19,7 +19,6 @@ export function parseNginx(file: ProxyText): Directive[] {
   try {
     return new NginxParser(file).read();
   } catch (error) {
-    // A frequent reason why a text is no configuration.
     const isTemplate = /\{[{%]/.test(file.text);
     if (!(error instanceof NginxSyntaxError) || !isTemplate) throw error;
     const reason = `${error.reason}. It looks like a template: render it first`;
@@ -43,7 +42,6 @@ class NginxParser {
     return directives;
   }
 
-  /** Up to the brace that closes the block, or the end of the file. */
   #block(depth: number, opener: Directive | undefined): Directive[] {
     const directives: Directive[] = [];
     for (let token = this.#next; token !== undefined; token = this.#next) {

@@ -1,4 +1,3 @@
-/** The text is one that NGINX refuses to read. */
 import { type FilePlace, placeText } from '../file-place.ts';
 
 export class NginxSyntaxError extends Error {

@@ -1,7 +1,6 @@
 /** Splits the text of an NGINX file into words and signs, by the rules of `ngx_conf_read_token`. */
 import type { FilePlace } from '../file-place.ts';
 import type { ProxyText } from '../read/proxy-files.ts';
-import { endOfLua } from './lua-block.ts';
 import { NginxSyntaxError } from './syntax-error.ts';
 
 export interface Token {
@@ -11,7 +10,6 @@ export interface Token {
   readonly written: string;
   readonly isSign: boolean;
   readonly place: FilePlace;
-  /** It stands in a part that headgate has printed. */
   readonly isPart: boolean;
 }
 
@@ -35,6 +33,9 @@ const CONTROL: Readonly<Record<string, string>> = { t: '\t', r: '\r', n: '\n' };
 
 /** The comments around a part that `headgate proxy-config --include` prints. */
 const PART = /^# headgate: (part for |end of part)/;
+
+/** In Lua, an apostrophe or a brace may stand in a long bracket, a comment or a text. */
+const LUA = /(?:--)?\[(=*)\[|--[^\n]*|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'|[{}]/g;
 
 export class NginxTokens {
   readonly #file: string;
@@ -148,4 +149,22 @@ export class NginxTokens {
     const end = this.#text.indexOf('\n', start);
     return end === -1 ? this.#text.length : end;
   }
+}
+
+/** Returns the index after the brace that closes the block, if all of its brackets have an end. */
+function endOfLua(text: string, start: number): number | undefined {
+  let depth = 1;
+  LUA.lastIndex = start;
+  for (let match = LUA.exec(text); match !== null; match = LUA.exec(text)) {
+    const [token, level] = match;
+    if (level !== undefined) {
+      const closing = `]${level}]`;
+      const end = text.indexOf(closing, LUA.lastIndex);
+      if (end === -1) return undefined;
+      LUA.lastIndex = end + closing.length;
+    }
+    if (token === '{') depth++;
+    if (token === '}' && --depth === 0) return LUA.lastIndex;
+  }
+  return undefined;
 }

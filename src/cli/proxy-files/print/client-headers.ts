@@ -1,4 +1,3 @@
-/** The client's headers that a proxy must send: those that tell clients apart, and the trace of the request. */
 import { allLimits, type ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export interface ClientHeaders {

@@ -1,5 +1,8 @@
-/** How the rules for a gateway failure become conditions of a proxy. */
 import type { FailureRule, FailureRules } from './gateway-failure.ts';
+
+/** Without spaces, so that part of a host with spaces cannot match as a target. */
+const QUERY = '([?][^ ]*)?';
+const ANY = '[^ ]*';
 
 /** How a proxy writes conditions. Lists are not empty. */
 export interface Conditions {
@@ -21,14 +24,9 @@ export function passesExpression(
   }, '');
 }
 
-interface Group {
-  readonly refuses: boolean;
-  readonly rules: FailureRule[];
-}
-
 /** Successive rules with the same result become one condition, because proxies limit the nesting of conditions. */
-function alike(rules: readonly FailureRule[]): Group[] {
-  const groups: Group[] = [];
+function alike(rules: readonly FailureRule[]) {
+  const groups: { readonly refuses: boolean; readonly rules: FailureRule[] }[] = [];
   for (const rule of rules) {
     const last = groups.at(-1);
     if (last?.refuses === rule.refuses) last.rules.push(rule);
@@ -41,12 +39,9 @@ function joined(conditions: readonly string[], operator: '&&' | '||'): string {
   return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
 }
 
-/** What a proxy calls a part of a request. */
 type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
-/** Writes that the whole value of a part matches a pattern, ignoring case. */
 type Matching = (name: string, pattern: string) => string;
 
-/** The conditions of a rule. A request that the rule matches fulfils all of them. */
 export function conditionsOf(
   { method, host, path }: FailureRule,
   names: PartNames,
@@ -55,11 +50,11 @@ export function conditionsOf(
   return [
     ...(method === undefined ? [] : [matching(names.method, method)]),
     ...(host === undefined ? [] : [matching(names.host, host)]),
-    ...(path === undefined ? [] : [matching(names.path, targetPattern(path))]),
+    ...(path === undefined ? [] : [matching(names.path, `${path}${QUERY}`)]),
   ];
 }
 
-/** The condition that a request is refused, with `!`, `&&` and `||`. `any` is true for every request. */
+/** Writes the condition of a refusal with `!`, `&&` and `||`. `any` is true for every request. */
 export function refusedExpression(
   { method, rules }: FailureRules,
   { names, matching, any }: { names: PartNames; matching: Matching; any: string },
@@ -77,15 +72,7 @@ export function refusedExpression(
   return method === undefined ? refused : `${matching(names.method, method)} && ${refused}`;
 }
 
-/** Without spaces, so that part of a host with spaces cannot match as a target. */
-const QUERY = '([?][^ ]*)?';
-const ANY = '[^ ]*';
-
-/** The regular expression of a rule, with anchors. `origin`: a pattern that can precede the path. */
+/** The expression is for `GET host /path`. The pattern `origin` can precede the path. */
 export function keyPattern({ method, host, path }: FailureRule, origin = ''): string {
   return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
-}
-
-function targetPattern(path: string): string {
-  return `${path}${QUERY}`;
 }

@@ -39,7 +39,6 @@ const CLEAR_HOST = `(${HOST_LABEL}([.]${HOST_LABEL})*[.]?|[[][0-9a-f:.]+])${PORT
 
 type Policies = Pick<ValidFile, 'entries' | 'caseSensitive'>;
 
-/** Undefined if no policy refuses anything. */
 export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRules | undefined {
   const routes = entries.map(toRoute).sort(byPrecedence);
   const refusing = routes.filter(({ refuses }) => refuses);
@@ -60,20 +59,18 @@ export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRul
   return { method, rules: [...rules, clear] };
 }
 
-/** A parameter or a `*` of a path template. */
 const WILD = /\/(:\w+|[*])/g;
 
 interface Route {
   readonly refuses: boolean;
-  /** Applies in addition to the policy that decides. */
   readonly always: boolean;
   readonly match: RouteMatch;
 }
 
-/** A policy that is not enforced refuses no requests either if the gateway is down. */
 function toRoute(entry: PolicyEntry): Route {
   const match = routeMatchOf(entry, false);
   return {
+    // A policy that is not enforced refuses no requests either if the gateway is down.
     refuses: entry.on_gateway_failure === 'deny' && entry.mode === 'enforce',
     always: entry.always,
     // A HEAD counts as a GET.
@@ -89,7 +86,6 @@ function byPrecedence(a: Route, b: Route): number {
   return Number(b.refuses) - Number(a.refuses);
 }
 
-/** Whether a policy that lets requests pass decides some requests that a later policy would refuse. */
 function hides(lax: Route, later: Route): boolean {
   return !lax.always && later.refuses && overlap(lax.match, later.match);
 }

@@ -1,24 +1,15 @@
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { headerTitle } from './client-headers.ts';
 import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
-import { type Address, hostAndPort, type Writer } from './writer.ts';
+import type { Include, Writer } from './writer.ts';
 
 export const caddy: Writer = {
   file: 'caddy/Caddyfile',
   besides: [],
   includes: [
-    {
-      place: 'global',
-      file: 'headgate-global.caddy',
-      line: 'import headgate-global.caddy',
-      goes: 'in the global options',
-    },
-    {
-      place: 'file',
-      file: 'headgate.caddy',
-      line: 'import headgate.caddy',
-      goes: 'above your sites',
-    },
+    part('global', 'headgate-global.caddy', 'in the global options'),
+    part('file', 'headgate.caddy', 'above your sites'),
     {
       place: 'site',
       line: 'import headgate',
@@ -54,7 +45,10 @@ function upstreamAt(address: Address): string {
   return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** `path`: the target of the client, or the one that the site has made of it. */
+function part(place: string, file: string, goes: string): Include {
+  return { place, file, line: `import ${file}`, goes };
+}
+
 function refusedWithout(failure: FailureRules | undefined, path: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
   const names = { method: 'orig_method', host: 'hostport', path };

@@ -1,16 +1,11 @@
+import type { Address } from '../proxy-address.ts';
 import { isSentByClients } from './client-headers.ts';
 import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
-import {
-  type Address,
-  type Edits,
-  uncommentedWith,
-  type Writer,
-  type WriterInput,
-} from './writer.ts';
+import { type Edits, uncommentedWith, type Writer, type WriterInput } from './writer.ts';
 
-/** `alwaysSent`: headers that need no line in a region. */
+/** The headers `alwaysSent` need no line in a region. */
 function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly string[]): Writer {
   const local = (port: number) => `socket_address: { address: 127.0.0.1, port_value: ${port} }`;
   return {
@@ -23,7 +18,6 @@ function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly str
   };
 }
 
-/** The last address of X-Forwarded-For is the client's. The load balancer has written it. */
 const ONE_HOP: Edits = {
   'use_remote_address: true': 'use_remote_address: true\n                xff_num_trusted_hops: 1',
 };
@@ -34,7 +28,6 @@ export const envoy: Writer = {
   loadBalancer: () => ({ 'envoy/envoy.yaml': ONE_HOP }),
 };
 
-/** The headers are listed in the shipped file, outside of its regions. */
 export const envoyGrpc: Writer = {
   ...envoyWriter('envoy/envoy-grpc.yaml', 8081, [
     'authorization',
@@ -51,7 +44,6 @@ function socketAddress(address: Address): string | undefined {
   return `socket_address: { address: ${host.includes(':') ? `"${host}"` : host}, port_value: ${address.port} }`;
 }
 
-/** `alwaysSent`: names of headers that need no line in a region. */
 function envoyRegions(
   { headers: { passed, owned }, failure, sendsSecret }: WriterInput,
   alwaysSent: readonly string[],
@@ -89,17 +81,16 @@ function yamlName(name: string): string {
 const UTF_8 =
   '([^\\x80-\\xff]|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3})*';
 
-/** Permissions of the role-based access control filter. It refuses requests that match one; an absent header matches none. */
+/** These are permissions of the RBAC filter, which refuses requests that match one. An absent header matches none. */
 function refusedUnlessUtf8(names: readonly string[]): string[] {
   if (names.length === 0) return [NOTHING];
   const matcher = `string_match: { safe_regex: { regex: '${UTF_8}' } }, invert_match: true`;
   return names.map((name) => `- { header: { name: ${yamlName(name)}, ${matcher} } }`);
 }
 
-/** A permission that no request matches. */
 const NOTHING = '- { not_rule: { any: true } }';
 
-/** Permissions of the role-based access control filter. It refuses requests that match all of them. */
+/** These are permissions of the RBAC filter, which refuses requests that match all of them. */
 function refusedWithout(failure: FailureRules | undefined): string[] {
   if (failure === undefined) return [NOTHING];
   const { method, rules } = failure;

@@ -1,6 +1,7 @@
+import { hostAndPort } from '../proxy-address.ts';
 import { keyPattern } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
-import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
+import { type ShippedAddress, uncommentedWith, type Writer } from './writer.ts';
 
 /** The target of every HTTP/2 request begins with the origin. */
 const ORIGIN = '(https?://[a-z0-9._:-]+)?';
@@ -8,14 +9,8 @@ const ORIGIN = '(https?://[a-z0-9._:-]+)?';
 export const haproxy: Writer = {
   file: 'haproxy/haproxy.cfg',
   besides: ['haproxy/headgate.lua'],
-  gateway: {
-    shipped: 'server headgate 127.0.0.1:8080',
-    write: (to) => `server headgate ${at(to)}`,
-  },
-  application: {
-    shipped: 'server application 127.0.0.1:3000',
-    write: (to) => `server application ${at(to)}`,
-  },
+  gateway: server('headgate', 8080),
+  application: server('application', 3000),
   ownPort: 8090,
   listener: { file: 'haproxy/haproxy.cfg', shipped: 'bind :8000' },
   loadBalancer: (networks) => ({
@@ -37,8 +32,12 @@ export const haproxy: Writer = {
   }),
 };
 
-function at(address: Address): string {
-  return 'socket' in address ? `unix@${address.socket}` : (hostAndPort(address) ?? '');
+function server(name: string, port: number): ShippedAddress {
+  const written = (place: string | undefined) => `server ${name} ${place}`;
+  return {
+    shipped: written(`127.0.0.1:${port}`),
+    write: (to) => written('socket' in to ? `unix@${to.socket}` : hostAndPort(to)),
+  };
 }
 
 /** HAProxy uses the last line that applies, so the first rule comes last. */

@@ -1,36 +1,22 @@
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { headerTitle, isSentByClients } from './client-headers.ts';
 import { keyPattern } from './failure-conditions.ts';
-import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
+import { type Include, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {
   file: 'nginx/nginx.conf',
   besides: [],
   includes: [
-    {
-      place: 'http',
-      file: 'headgate-http.conf',
-      line: 'include headgate-http.conf;',
-      goes: 'in the block http',
-    },
-    {
-      place: 'server',
-      file: 'headgate-server.conf',
-      line: 'include headgate-server.conf;',
-      goes: 'in each block server that it protects, above its rewrite, if, set and return lines',
-    },
-    {
-      place: 'location',
-      file: 'headgate-location.conf',
-      line: 'include headgate-location.conf;',
-      goes: 'in each location that it protects',
-    },
+    part('http', 'in the block http'),
+    part(
+      'server',
+      'in each block server that it protects, above its rewrite, if, set and return lines',
+    ),
+    part('location', 'in each location that it protects'),
   ],
   gateway: { shipped: 'server 127.0.0.1:8080', write: serverAt },
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
-  listener: {
-    file: 'nginx/nginx.conf',
-    shipped: 'listen 8000;',
-  },
+  listener: { file: 'nginx/nginx.conf', shipped: 'listen 8000;' },
   cloudflare: {
     'nginx/nginx.conf': { '#include cloudflare.conf;': 'include cloudflare.conf;' },
     'nginx/cloudflare.conf': {},
@@ -66,6 +52,11 @@ export const nginx: Writer = {
     },
   }),
 };
+
+function part(place: string, goes: string): Include {
+  const file = `headgate-${place}.conf`;
+  return { place, file, line: `include ${file};`, goes };
+}
 
 function passOn(name: string): string {
   return `proxy_set_header ${headerTitle(name)} $http_${name.replaceAll('-', '_')};`;

@@ -1,7 +1,8 @@
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { headerTitle } from './client-headers.ts';
 import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
-import { type Address, hostAndPort, type Writer } from './writer.ts';
+import type { Writer } from './writer.ts';
 
 /** Listed in the shipped file, outside of its regions. */
 const ALWAYS_SENT = 'authorization';
@@ -12,17 +13,12 @@ export const traefik: Writer = {
   gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
   application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
   ownPort: 8082,
-  listener: {
-    file: 'traefik/traefik.yaml',
-    shipped: 'address: ":8000"',
-  },
+  listener: { file: 'traefik/traefik.yaml', shipped: 'address: ":8000"' },
   loadBalancer: (networks) => ({
     'traefik/traefik.yaml': {
       '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(networks)} }`,
     },
-    'traefik/dynamic.yaml': {
-      'trustForwardHeader: false': 'trustForwardHeader: true',
-    },
+    'traefik/dynamic.yaml': { 'trustForwardHeader: false': 'trustForwardHeader: true' },
   }),
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': () => [

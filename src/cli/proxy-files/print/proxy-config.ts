@@ -4,10 +4,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import { type Address, isHere } from '../proxy-address.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
@@ -15,8 +15,8 @@ import { envoy, envoyGrpc } from './print-envoy.ts';
 import { haproxy } from './print-haproxy.ts';
 import { nginx } from './print-nginx.ts';
 import { traefik } from './print-traefik.ts';
-import { fillRegions, partsFor, partsOf, regionLines, replaceAddress } from './regions.ts';
-import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
+import { fillRegions, partsFor, partsOf, regionLines } from './regions.ts';
+import type { ShippedAddress, Writer } from './writer.ts';
 
 export interface ProxyConfigInput {
   readonly proxy: string;
@@ -24,15 +24,14 @@ export interface ProxyConfigInput {
   readonly gateway: Address | undefined;
   readonly application: Address | undefined;
   readonly sendsSecret: boolean;
-  /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
+  /** The proxy sends checks to itself there. The port of the shipped file is the default. */
   readonly ownPort?: number | undefined;
-  /** True prints only the parts for an existing configuration; a text prints those for this place, or the file of this name. */
+  /** True prints only the parts for an existing configuration, and a text those for a place or the file of this name. */
   readonly include: boolean | string;
 }
 
 export interface ProxyConfig {
   readonly text: string;
-  /** Names of other files that must be in the same folder. */
   readonly besides: readonly string[];
 }
 
@@ -59,7 +58,7 @@ export function templateText(
   path: string,
   { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
 ): string {
-  const text = readFileSync(templatePath(path), 'utf8');
+  const text = readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
   const shipped = writerOf(proxy).ownPort;
   const { ownPort = shipped } = input;
   if (ownPort === undefined) return text;
@@ -72,30 +71,21 @@ export function templateText(
   return text.replaceAll(`:${shipped}`, `:${ownPort}`);
 }
 
-function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {
+function partsWanted(text: string, include: boolean | string, { includes = [] }: Writer): string {
   if (include === false) return text;
   if (include === true) return partsOf(text);
-  return partsFor(
-    include,
-    text,
-    includes?.map(({ place }) => place),
-  );
+  const places = includes.map(({ place }) => place);
+  return partsFor(include, text, places);
 }
 
 const FAILURE_REGION = 'refused without the gateway';
 
-export function hasFailureRoutes(policies: ValidFile): boolean {
-  return failureRulesOf(policies) !== undefined;
-}
-
-/** What a proxy refuses without a gateway. */
-export interface FailureRegion {
-  /** The file of the proxy, with the comments around the region if it has them. */
+interface FailureRegion {
   readonly text: string;
-  readonly entries?: readonly unknown[] | undefined;
+  readonly entries: readonly unknown[] | undefined;
 }
 
-/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: it does not have the region. */
+/** Returns undefined if the proxy lacks the region with the routes that it has to refuse without a gateway. */
 export function isSameFailureRegion(
   proxy: string,
   { text, entries }: FailureRegion,
@@ -107,9 +97,11 @@ export function isSameFailureRegion(
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
   if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
   const lines = regionLines(text, FAILURE_REGION);
-  return lines && lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+  if (lines === undefined) return failure === undefined ? true : undefined;
+  return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
 }
 
+/** Leaves comments as they are. */
 function withAddress(
   text: string,
   { shipped, write }: ShippedAddress,
@@ -118,7 +110,8 @@ function withAddress(
   if (wanted === undefined) return text;
   const written = write(wanted);
   if (written === undefined) throw new RangeError('this proxy needs a host and a port');
-  return replaceAddress(text, shipped, written);
+  if (!text.includes(shipped)) throw new Error(`the file must have "${shipped}"`);
+  return text.replaceAll(/^(?!\s*#).*$/gm, (line) => line.replaceAll(shipped, written));
 }
 
 const WRITERS: Readonly<Record<string, Writer>> = {
@@ -133,7 +126,7 @@ const WRITERS: Readonly<Record<string, Writer>> = {
 /** Names of the proxies. A test compares them with the table in src/gateway/dialects. */
 export const PROXIES: readonly string[] = Object.keys(WRITERS);
 
-export function asksOverGrpc(proxy: string): boolean {
+export function usesGrpc(proxy: string): boolean {
   return writerOf(proxy).grpc === true;
 }
 
@@ -142,8 +135,4 @@ export function writerOf(proxy: string): Writer {
   const writer = WRITERS[proxy];
   if (writer === undefined) throw new RangeError(`must be one of ${PROXIES.join(', ')}`);
   return writer;
-}
-
-function templatePath(file: string): string {
-  return fileURLToPath(new URL(`../../../../deploy/${file}`, import.meta.url));
 }

@@ -1,15 +1,7 @@
-/** Every file of a proxy: whole files for a new set-up, or the parts that an existing configuration needs. */
 import { posix } from 'node:path';
+import { type Address, hostAndPort } from '../proxy-address.ts';
 import { type ProxyConfigInput, proxyConfig, templateText, writerOf } from './proxy-config.ts';
-import {
-  type Address,
-  type Edits,
-  type FileEdits,
-  type Front,
-  hostAndPort,
-  type Include,
-  type Writer,
-} from './writer.ts';
+import type { Edits, FileEdits, Front, Include, Writer } from './writer.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
   readonly port: number;
@@ -21,13 +13,12 @@ export interface ProxyFile {
   readonly text: string;
 }
 
-/** The names of the files that every set-up of the proxy has. */
 export function proxyFileNames(proxy: string): string[] {
   const { file, besides } = writerOf(proxy);
   return [file, ...besides].map((path) => posix.basename(path));
 }
 
-/** Every file that the proxy needs, the main one first. They belong in one folder. Throws like `proxyConfig`. */
+/** Returns files for one folder, the main one first. Throws like `proxyConfig`. */
 export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
   const writer = writerOf(input.proxy);
   const { file, besides, listener } = writer;
@@ -72,43 +63,27 @@ function withAddressesInHead(
   return head + text.slice(end);
 }
 
-/** A file with parts for a configuration that exists, and what to do with it. */
 export interface PartFile extends ProxyFile {
-  /** The line that includes it and where that goes; undefined if its parts are put in by hand. */
+  /** Undefined if the parts of the file are put in by hand. */
   readonly include: Include | undefined;
 }
 
-/** Throws like `proxyConfig`. */
+/** Returns files with parts for a configuration that exists. Throws like `proxyConfig`. */
 export function partFiles(input: Omit<ProxyConfigInput, 'include'>): PartFile[] {
   const { file, includes, besides } = writerOf(input.proxy);
-  const textOf = (include: true | string) => proxyConfig({ ...input, include }).text;
+  const part = (name: string, wanted: true | string, include?: Include): PartFile => ({
+    name: name.startsWith('headgate') ? name : `headgate-${name}`,
+    text: proxyConfig({ ...input, include: wanted }).text,
+    include,
+  });
   const others = besides.map((path) => posix.basename(path));
-  const parts =
-    includes === undefined
-      ? [{ name: `headgate-parts${posix.extname(file)}`, text: textOf(true), include: undefined }]
-      : includes.flatMap((each) =>
-          each.file === undefined
-            ? []
-            : [{ name: each.file, text: textOf(each.place), include: each }],
-        );
   return [
-    ...parts,
-    ...others.map((name) => ({ name: ownName(name), text: textOf(name), include: undefined })),
+    ...(includes === undefined ? [part(`headgate-parts${posix.extname(file)}`, true)] : []),
+    ...(includes ?? []).flatMap((each) =>
+      each.file === undefined ? [] : [part(each.file, each.place, each)],
+    ),
+    ...others.map((name) => part(name, name)),
   ];
-}
-
-/** The lines that an existing configuration includes the parts with. Empty if they are put in by hand. */
-export function includesOf(proxy: string): readonly Include[] {
-  return writerOf(proxy).includes ?? [];
-}
-
-function ownName(name: string): string {
-  return name.startsWith('headgate') ? name : `headgate-${name}`;
-}
-
-/** The port at which the proxy sends checks to itself in the shipped files; undefined if it does not. */
-export function ownPortOf(proxy: string): number | undefined {
-  return writerOf(proxy).ownPort;
 }
 
 export const SHIPPED_PORT = 8000;

@@ -1,10 +1,11 @@
 /**
  * Marked regions and parts of the files in deploy/. A region stands between the comments `# headgate: NAME` and
  * `# headgate: end`, and depends on the policy file and the settings. A part stands between
- * `# headgate: part for PLACE` and `# headgate: end of part`, and is what an existing configuration needs.
+ * `# headgate: part for PLACE` and `# headgate: end of part`, and is what an existing configuration needs. The first line
+ * of a part says where it goes, so it is printed too.
  */
 
-/** Gets the shipped lines of a region and returns the lines to print. Both are without the indentation of the region. */
+/** Returns the lines to print. These and the shipped lines are without the indentation of the region. */
 export type WriteRegion = (shipped: readonly string[]) => readonly string[];
 
 const START = /^\s*# headgate: (?!end|part )(.+)$/;
@@ -36,7 +37,6 @@ export function fillRegions(text: string, regions: Readonly<Record<string, Write
   return lines.join('\n');
 }
 
-/** The lines of a region without their indentation; undefined if the text does not have it. */
 export function regionLines(text: string, name: string): string[] | undefined {
   const lines = text.split('\n').map((line) => line.trim());
   const start = lines.indexOf(`# headgate: ${name}`);
@@ -45,20 +45,6 @@ export function regionLines(text: string, name: string): string[] | undefined {
   return lines.slice(start + 1, end === -1 ? undefined : end);
 }
 
-/** Replaces the shipped address, except in comments. Throws an Error if the text does not have it. */
-export function replaceAddress(text: string, shipped: string, wanted: string): string {
-  if (!text.includes(shipped)) throw new Error(`the file must have "${shipped}"`);
-  return text
-    .split('\n')
-    .map((line) => (line.trimStart().startsWith('#') ? line : line.replaceAll(shipped, wanted)))
-    .join('\n');
-}
-
-/**
- * The parts of a file in deploy/ that an existing configuration needs. A part starts with the comment
- * `# headgate: part for PLACE` and ends with `# headgate: end of part`. The first line says where the
- * part goes, so it is printed too.
- */
 const PART_START = /^\s*# headgate: part for /;
 const PART_END = /^\s*# headgate: end of part$/;
 
@@ -77,13 +63,10 @@ export function partsOf(text: string): string {
   return `${parts.join('\n')}\n`;
 }
 
-/**
- * The parts whose place has this word among its first three, such as `server` of "the block server". Throws a RangeError,
- * which names the words of `known` if there are some.
- */
+/** Finds parts with this word among the first three of their place. Throws a RangeError, which names the words of `known`. */
 export function partsFor(word: string, text: string, known: readonly string[] = []): string {
   const all = partsOf(text).split(BETWEEN);
-  const found = all.filter((part) => wordsOf(placeOf(part)).includes(word.toLowerCase()));
+  const found = all.filter((part) => firstWords(placeOf(part)).includes(word.toLowerCase()));
   if (found.length > 0) return found.join('');
   if (known.length > 0)
     throw new RangeError(`there is no part for "${word}"; name one of ${known.join(', ')}`);
@@ -97,7 +80,7 @@ function placeOf(part: string): string {
   return /^# headgate: part for (.*)/.exec(part)?.[1] ?? '';
 }
 
-function wordsOf(place: string): string[] {
+function firstWords(place: string): string[] {
   return place
     .toLowerCase()
     .split(/[^a-z]+/)

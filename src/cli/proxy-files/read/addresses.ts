@@ -1,12 +1,9 @@
-/** Addresses of servers, in one form for all proxies. */
-
-/** Names of this machine, also as `listen` has them. */
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|\*|)$/;
 const UNIX = /^unix(?:\+h2c)?[:/@](?:\/\/)?/;
 const ADDRESS =
   /^(?:(?<own>[a-z0-9]+):\/\/)?(?<host>\[[^\]]*\]|[^:/]*)(?::(?<port>[^/]*))?(?:\/|$)/;
 
-/** `127.0.0.1:80` of `http://localhost/` or `:80`, `unix:/run/app.sock` of a unix socket. As written in another form. */
+/** Returns `127.0.0.1:80` of `http://localhost/` or `:80`, `unix:/run/app.sock`, or an unknown form as it is written. */
 export function addressOf(written: string, scheme = 'http'): string {
   if (UNIX.test(written)) return written.replace(UNIX, 'unix:').replace(/(?<=.):$/, '');
   const { own = scheme, host = '', port } = ADDRESS.exec(written.toLowerCase())?.groups ?? {};

@@ -1,4 +1,3 @@
-/** What `headgate doctor` finds in files of proxies: the rules of its diagnostics. */
 import {
   diagnosticMaker,
   error,
@@ -185,7 +184,7 @@ export const PROXY_FILE_FINDINGS = {
     'An object of the file asks another authorizer, so its requests have no limits.',
     `Do nothing if they shall have none. ${WAY_OUT}`,
   ),
-  'proxy-file': fine('The file was examined.', ''),
+  'proxy-file': fine('The file was examined.'),
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 export const found = diagnosticMaker(PROXY_FILE_FINDINGS);

@@ -1,5 +1,3 @@
-/** Examines the file of a proxy, with the files that it includes. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { readCaddy } from './caddy/reader.ts';
 import { found } from './catalog.ts';
@@ -20,9 +18,15 @@ import { type Comparison, compareSecret, misfits } from './settings-comparison.t
 import { readOtherTraefik, readTraefik } from './traefik/reader.ts';
 import { uncheckedPaths } from './unchecked-paths.ts';
 
-/** The first one that knows the file reads it. That of NGINX takes every file. */
+/** The first one that knows the file reads it. The reader of NGINX takes every file. */
 const READERS: readonly ReadProxyFile[] = [
-  ...[readManifests, readEnvoy, readTraefik, readHaproxy, readCaddy, readOtherTraefik, readNginx],
+  readManifests,
+  readEnvoy,
+  readTraefik,
+  readHaproxy,
+  readCaddy,
+  readOtherTraefik,
+  readNginx,
 ];
 
 export type ProxyFileInput = ProxyFile & Comparison;
@@ -43,28 +47,23 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<Diagnosti
 const UNCOMPARED =
   '; its secret was not compared, because HEADGATE_PROXY_SECRET is not set here and no gateway answers';
 
-/** Adds that the file fits if it does. */
 async function findingsOf(
   { facts, sites = [], routes = [], rewrites = [], unread = [], own = [] }: ReadFile,
   input: Comparison,
 ): Promise<Diagnostic[]> {
   if (facts === undefined) return [...unread, ...own];
   const { file, policies } = input;
-  const secret = await compareSecret(facts, input);
+  const secretFindings = await compareSecret(facts, input);
   const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
   const findings = [
     ...unread,
-    ...misfits(facts, input, secret.findings),
+    ...misfits(facts, input, secretFindings ?? []),
     ...own,
     ...unchecked,
-    // One finding for a place is enough.
     ...uncheckedRoutes(routes).filter(({ file }) => unchecked.every((each) => each.file !== file)),
     ...(policies === undefined ? [] : rewriteFindings(rewrites, policies)),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
-  return [
-    ...findings,
-    found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
-  ];
+  return [...findings, found('proxy-file', file, secretFindings ? what : `${what}${UNCOMPARED}`)];
 }

@@ -1,48 +1,40 @@
-/** Whether a regular expression of a proxy's file matches a path. */
 import { createContext, Script } from 'node:vm';
 
-export interface Subject {
-  readonly path: string;
-  readonly ignoresCase: boolean;
-}
-
-/** The texts of its groups, by number and name, without those that have matched nothing. */
+/** The texts of groups by number and name, without groups that have matched nothing. */
 export type Groups = Readonly<Record<string, string>>;
 
 const MAX_EXPRESSION_LENGTH = 1_000;
 const MAX_PATH_LENGTH = 200;
 const MAX_PLAIN_LENGTH = 100;
-/** By the clock, so it is long: a busy machine may stop a usual expression for a second. */
+/** It is long, because a busy machine may stop a usual expression for a second. */
 const TIMEOUT_MS = 2_000;
 const MOST_TIMEOUTS = 10;
 const MOST_KNOWN = 100_000;
 
-/**
- * Forms that JavaScript refuses or reads in another way: other letters after a backslash, names of classes, an empty
- * class, and flags within.
- */
+/** JavaScript refuses these forms, or reads them in another way. */
 const OTHER_FORM = /\\[^dDwWsSbBnrt\W]|\\$|\[\^?\]|\[[:.=]|\(\?[a-z^-]+[:)]/;
 
-/**
- * The expression is of a file that may be foreign, and may need years for a path. So it runs in a context of its own,
- * which is the only place where Node can stop it.
- */
+/** A foreign expression may need years for a path, and Node can stop it only in a context of its own. */
 const context = createContext({ expression: '', flags: '', path: '' });
 const script = new Script('new RegExp(expression, flags).exec(path)');
-/** Files repeat their expressions, and each is tried for the same paths. */
 const known = new Map<string, Groups | null | undefined>();
 const endless = new Set<string>();
 
-/** Undefined if the expression is of another kind or needs too long, and may match. */
-export function matchesExpression(expression: string, subject: Subject): boolean | undefined {
-  const groups = matchExpression(expression, subject);
+/** Returns undefined if the expression is of another kind or needs too long, and may match. */
+export function matchesExpression(
+  expression: string,
+  path: string,
+  ignoresCase = false,
+): boolean | undefined {
+  const groups = matchExpression(expression, path, ignoresCase);
   return groups === undefined ? undefined : groups !== null;
 }
 
 /** Returns null without a match, and undefined as above. */
 export function matchExpression(
   expression: string,
-  { path, ignoresCase }: Subject,
+  path: string,
+  ignoresCase = false,
 ): Groups | null | undefined {
   if (expression.length > MAX_EXPRESSION_LENGTH || path.length > MAX_PATH_LENGTH) return undefined;
   const flags = ignoresCase || expression.startsWith('(?i)') ? 'i' : '';
@@ -71,7 +63,7 @@ function run(expression: string, flags: string, path: string): Groups | null | u
   }
 }
 
-/** Few repetitions, and no group is repeated. Such expressions need no clock, which would cost a thread for each path. */
+/** Expressions with few repetitions, none of them of a group, need no clock, which would cost a thread for each path. */
 function endsSoon(expression: string, path: string): boolean {
   const count = (sign: RegExp) => expression.split(sign).length - 1;
   const [repetitions, options, groups] = [/[*+{]/, /(?<!\()\?/, /\(/].map(count);

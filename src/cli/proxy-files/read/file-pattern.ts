@@ -5,7 +5,6 @@ export function isPattern(path: string): boolean {
   return /[*?[]/.test(path);
 }
 
-/** Whether a path fits a pattern. Wildcards match no slash, and no dot at the start of a name. */
 export function fitsPath(pattern: string, path: string): boolean {
   const patterns = pattern.split('/');
   const names = path.split('/');
@@ -14,7 +13,7 @@ export function fitsPath(pattern: string, path: string): boolean {
   );
 }
 
-/** Files whose absolute path fits, sorted. Folders that cannot be read have none. */
+/** Returns absolute paths, sorted. Folders that cannot be read have no files. */
 export function filesMatching(pattern: string): string[] {
   let found = [''];
   for (const name of pattern.split('/').slice(1)) {
@@ -29,16 +28,14 @@ export function filesMatching(pattern: string): string[] {
   return found.filter(isFile).sort();
 }
 
-/** A character, `?`, `*`, or a set such as `[a-c]` and `[!a-c]`. */
 const PART = /\*|\?|\[[!^]?\]?[^\]]*\]|[\s\S]/g;
 
-/** Whether the name of a file fits one part of a pattern. In time of the product of both lengths. */
+/** Compares the name of a file with one part of a pattern, in time of the product of both lengths. */
 export function fitsName(pattern: string, name: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false;
   const parts = pattern.match(PART) ?? [];
   let part = 0;
   let at = 0;
-  /** The last star, and how far it reaches. */
   let star = -1;
   let reached = 0;
   while (at < name.length) {

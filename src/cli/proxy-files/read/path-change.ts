@@ -1,12 +1,11 @@
-/** How a line of a proxy makes the new path, and which paths become a given one. */
 import { type Groups, matchExpression } from './expression.ts';
 import { expressionSamples } from './expression-samples.ts';
 
 export interface PathChange {
-  /** The paths that the line changes, as a regular expression. */
+  /** A regular expression for the paths that the line changes. */
   readonly expression: string;
   readonly ignoresCase?: boolean;
-  /** The new path, with `$1` or names of groups. `${uri}` is the old path. Other names stand for text that is not known. */
+  /** The new path: `$1` and names stand for groups, `${uri}` for the old path, and other names for unknown text. */
   readonly target: string;
 }
 
@@ -51,7 +50,7 @@ export function escaped(text: string): string {
 const MAX_VARIABLES = 4;
 const VARIABLE = /\$(?:\{(\w+)\}|(\d|[a-z_]\w*))/gi;
 
-/** Paths that become this one. `sent`: some that may, besides those that the expression shows. */
+/** Returns paths that become this one, among samples of the expression and what is `sent`. */
 export function sourcesOf(change: PathChange, path: string, sent: readonly string[]): string[] {
   const sources = groupsFor(change, path).flatMap((groups) =>
     [
@@ -66,7 +65,7 @@ export function sourcesOf(change: PathChange, path: string, sent: readonly strin
   return [...new Set(sources)];
 }
 
-/** Whether a client that sends this path gets another one. A line that changes every path is no sign of that. */
+/** Tells whether the line is meant for this path. A line that changes every path is no sign of that. */
 export function changesItself(change: PathChange, path: string): boolean {
   if (changed(change, '/', {}) !== undefined && changed(change, SAMPLE, {}) !== undefined)
     return false;
@@ -74,7 +73,7 @@ export function changesItself(change: PathChange, path: string): boolean {
   return after !== undefined && !isSame(after, path);
 }
 
-/** What the variables of the target may be: the first ones long, or the last ones. Empty if the line makes no such path. */
+/** Variables may take much or little of the path. Returns nothing if the line makes no such path. */
 function groupsFor(change: PathChange, path: string): Groups[] {
   const { target } = change;
   const parts = target.split(VARIABLE);
@@ -86,16 +85,16 @@ function groupsFor(change: PathChange, path: string): Groups[] {
   if (names.length > MAX_VARIABLES) return [];
   const written = parts.filter((_, i) => i % 3 === 0).map(escaped);
   return ['(.*)', '(.*?)'].slice(0, names.length > 1 ? 2 : 1).flatMap((any) => {
-    const match = matchExpression(`^${written.join(any)}$`, { path, ignoresCase: true });
+    const match = matchExpression(`^${written.join(any)}$`, path, true);
     return match ? [Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']))] : [];
   });
 }
 
-/** The new path of one that a client sends. `groups`: what the file does not say. Undefined: the line leaves it. */
+/** Returns undefined if the line leaves the path. `groups` has the texts that the file does not know. */
 function changed(change: PathChange, path: string, groups: Groups): string | undefined {
   const { target, expression, ignoresCase = false } = change;
-  const match = matchExpression(expression, { path, ignoresCase });
-  // An expression that cannot be read may match. What its groups are is not known.
+  const match = matchExpression(expression, path, ignoresCase);
+  // An expression that cannot be read may match with any groups.
   if (match === null || (match === undefined && Object.keys(groups).length > 0)) return undefined;
   return target.replaceAll(VARIABLE, (_, braced, plain) => {
     const name: string = braced ?? plain;
@@ -104,7 +103,6 @@ function changed(change: PathChange, path: string, groups: Groups): string | und
   });
 }
 
-/** Whether the expression or the old path says what a variable is. */
 function isKnown(name: string, { expression }: PathChange): boolean {
   return /^\d$|^uri$/.test(name) || expression.includes(`<${name}>`);
 }

@@ -1,26 +1,22 @@
-/** The policies that name paths, and which of them apply to a path. */
-
 import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { compileMatcher, type Matcher, matchable } from '../../../gateway/core/matching/matcher.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
 
-/** Names of hosts. Undefined: there are others, or the file of the proxy does not say. */
+/** Undefined if there are others, or the file of the proxy does not name them. */
 export type Hosts = readonly string[] | undefined;
 
 export interface PathPolicies {
-  /** With paths that fit the pattern of each policy. */
   readonly named: readonly { readonly entry: PolicyEntry; readonly paths: readonly string[] }[];
-  /** Those that apply to requests with this path, by any method. */
   policiesFor(path: string): readonly PolicyEntry[];
 }
 
 const ANY_HOST = 'a-sample.invalid';
-/** Values for a segment that may be anything. Routes of proxies often tell numbers from words. */
+/** Routes of proxies often tell numbers from words. */
 const FILLINGS = ['a-sample', '1'];
 
-/** Undefined unless all are names of hosts or domains. */
+/** Returns undefined unless all names are of hosts or domains. */
 export function hostsOf(names: readonly string[]): Hosts {
   const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
   return isKnown ? names.map((name) => name.toLowerCase()) : undefined;

@@ -8,13 +8,12 @@ import { found } from './catalog.ts';
 import { filesMatching, fitsPath, isPattern } from './file-pattern.ts';
 
 export interface ProxyText {
-  /** The name that is shown to people. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface IncludedText extends ProxyText {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
 }
 
@@ -22,20 +21,20 @@ export interface ProxyFiles {
   readonly main: ProxyText;
   /** The paths of all files, the main one first, if `nginx -T` has printed them. */
   readonly dumped?: readonly string[];
-  /** The absolute paths that an include names, sorted. Default of `folder`: that of the main file. */
+  /** Returns sorted absolute paths. `folder` is by default that of the main file. */
   paths(named: string, folder?: string): readonly string[];
   /** Throws a ConfigError if the file cannot be read. */
   read(path: string): IncludedText;
-  /** Whether the text of the file must not be shown, since the author of the main file may not be allowed to read it. */
+  /** Such a text is not shown, because the author of the main file may not be allowed to read it. */
   isElsewhere(path: string): boolean;
 }
 
-/** `path`: where relative includes begin, unless the text is the output of `nginx -T`. */
+/** Relative includes begin at `path`, unless the text is the output of `nginx -T`. */
 export function filesOf(path: string, text: string, name = displayName(path)): ProxyFiles {
   return filesOfDump(text) ?? filesOnDisk(path, text, name);
 }
 
-/** `path` is where relative includes begin, even if the text came from elsewhere. */
+/** Relative includes begin at `path`, even if the text came from elsewhere. */
 export function filesOnDisk(path: string, text: string, name = displayName(path)): ProxyFiles {
   const home = dirname(resolve(path));
   return {
@@ -49,10 +48,8 @@ export function filesOnDisk(path: string, text: string, name = displayName(path)
   };
 }
 
-/** The line that `nginx -T` prints before each file. */
 const FILE_IN_DUMP = /^# configuration file (.+):$/gm;
 
-/** Undefined if the text is not the output of `nginx -T`. */
 function filesOfDump(text: string): ProxyFiles | undefined {
   const starts = [...text.matchAll(FILE_IN_DUMP)];
   const files = new Map<string, string>();
@@ -77,81 +74,67 @@ function filesOfDump(text: string): ProxyFiles | undefined {
   };
 }
 
-/** How often files may be included, counting repetitions, and how large all of that may be. */
+/** Repeated includes of a file count each time. */
 const MAX_INCLUDES = 4_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_DEPTH = 20;
 
 export interface Include {
   readonly path: string;
-  /** Where relative paths begin. Default: the folder of the main file. */
   readonly folder?: string;
   readonly place: FilePlace;
-  /** The paths of the files that lead here. */
+  /** Paths of the files that include each other, down to this line. */
   readonly open: readonly string[];
 }
 
 export interface IncludeProblem {
-  /** As the line names it. */
   readonly path: string;
   readonly place: FilePlace;
   readonly problem: string;
-  /** Otherwise the includes are refused, because they have no end or are too many. */
+  /** False if includes are refused, because they have no end or are too many. */
   readonly isUnreadable: boolean;
 }
 
-export class IncludeBudget {
-  readonly #files: ProxyFiles;
-  readonly #problems = new Map<string, IncludeProblem>();
-  #includes = 0;
-  #characters = 0;
-  #isSpent = false;
-
-  constructor(files: ProxyFiles) {
-    this.#files = files;
-  }
-
-  get problems(): readonly IncludeProblem[] {
-    return [...this.#problems.values()];
-  }
-
-  /** Without the files that cannot be read. */
-  read(include: Include): readonly IncludedText[] {
-    const { path, folder, open } = include;
-    if (path === '' || this.#isSpent) return [];
-    if (open.length >= MAX_DEPTH) {
-      this.#refuse(include, `${path} is not read: includes are nested deeper than ${MAX_DEPTH}`);
-      return [];
-    }
-    return this.#files.paths(path, folder).flatMap((each) => this.#file(each, include));
-  }
-
-  #file(path: string, include: Include): readonly IncludedText[] {
-    if (this.#isSpent) return [];
+export function includeBudget(files: ProxyFiles) {
+  const problems = new Map<string, IncludeProblem>();
+  let includes = 0;
+  let characters = 0;
+  let isSpent = false;
+  /** A file may be included in many places, so each problem of a line is kept once. */
+  const refuse = ({ path, place }: Include, problem: string, isUnreadable = false): [] => {
+    problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
+    return [];
+  };
+  const readFile = (path: string, include: Include): readonly IncludedText[] => {
+    if (isSpent) return [];
     try {
-      const file = this.#files.read(path);
+      const file = files.read(path);
       if (include.open.includes(path)) {
         const how = 'includes itself, directly or through other files: remove this line';
-        this.#refuse(include, `${file.name} ${how}`);
-        return [];
+        return refuse(include, `${file.name} ${how}`);
       }
-      this.#includes++;
-      this.#characters += file.text.length;
-      this.#isSpent = this.#includes > MAX_INCLUDES || this.#characters > MAX_CHARACTERS;
-      if (!this.#isSpent) return [file];
+      includes++;
+      characters += file.text.length;
+      isSpent = includes > MAX_INCLUDES || characters > MAX_CHARACTERS;
+      if (!isSpent) return [file];
       const bounds = `${MAX_INCLUDES} files are included, or ${MAX_CHARACTERS} characters`;
-      this.#refuse(include, `${include.path} and the rest are not read: more than ${bounds}`);
+      return refuse(include, `${include.path} and the rest are not read: more than ${bounds}`);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      this.#refuse(include, error.mistakes.join('; '), true);
+      return refuse(include, error.mistakes.join('; '), true);
     }
-    return [];
-  }
-
-  /** Each problem of a place once: a file may be included in many places. */
-  #refuse({ path, place }: Include, problem: string, isUnreadable = false): void {
-    this.#problems.set(`${lineText(place)} ${problem}`, { path, place, problem, isUnreadable });
-  }
+  };
+  return {
+    problems: () => [...problems.values()],
+    /** Leaves out files that cannot be read. */
+    read(include: Include): readonly IncludedText[] {
+      const { path, folder, open } = include;
+      if (path === '' || isSpent) return [];
+      if (open.length >= MAX_DEPTH)
+        return refuse(include, `${path} is not read: includes are nested deeper than ${MAX_DEPTH}`);
+      return files.paths(path, folder).flatMap((each) => readFile(each, include));
+    },
+  };
 }
 
 export function includeFindings(problems: readonly IncludeProblem[]): Diagnostic[] {

@@ -1,28 +1,24 @@
-/** Finds lines after which the application gets another path than headgate checks. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
 import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
 
-/** A line that changes the path after the check. */
 export interface Rewrite {
   readonly what: string;
   readonly place: string;
   readonly hosts: Hosts;
-  /** Undefined: the application names the new path, which may be any. */
+  /** Undefined if the application names the new path, which may be any. */
   readonly change: PathChange | undefined;
-  /** Paths that clients send to get to the line, as far as it names some. */
   readonly sent: readonly string[];
-  /** Whether the line is for requests that clients send with this path. Undefined: the file does not say. */
+  /** Undefined if the file does not tell whether requests with this path get to the line. */
   isApplied(path: string): boolean | undefined;
-  /** Whether the application that gets the new path also gets it from clients that send it, or no client can send it. */
+  /** True if the application also gets this path from clients that send it, or no client can send it. */
   isServed(path: string): boolean;
   readonly becomesGet?: boolean;
 }
 
-/** Lines of one place are one finding: `try_files` may lead to several paths. */
+/** Changes by one line are one finding: `try_files` may lead to several paths. */
 export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): Diagnostic[] {
   const known = new Map<string, PathPolicies>();
   const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
@@ -44,13 +40,8 @@ export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): 
   });
 }
 
-interface Sample {
-  readonly entry: PolicyEntry;
-  readonly path: string;
-}
-
 function isAvoided(
-  { entry, path }: Sample,
+  { entry, path }: { readonly entry: PolicyEntry; readonly path: string },
   rewrite: Rewrite,
   { policiesFor }: PathPolicies,
 ): boolean {

@@ -1,13 +1,11 @@
-/** Compares the ways to each application: if one is checked, one that is not goes round the check. */
+/** If one route to an application is checked, a route that is not goes round the check. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { found } from './catalog.ts';
 
-/** How a proxy's file leads requests to an application. */
 export interface Route {
-  /** The line that leads there: `location /app`. */
   readonly what: string;
   readonly place: string;
-  /** Routes with a common address lead to one application. The list is empty if the file does not say. */
+  /** Routes with a common address lead to one application. */
   readonly servers: readonly string[];
   readonly isChecked: boolean;
 }

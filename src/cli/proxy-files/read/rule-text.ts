@@ -1,4 +1,3 @@
-/** What a catalog says of each rule of `headgate doctor`, and the diagnostics made of it. */
 import type { Diagnostic, Severity } from '../../../gateway/config/diagnostic.ts';
 
 /** An error breaks the limits or the site. */
@@ -14,11 +13,9 @@ export const warning = rule('warning');
 export const note = rule('info');
 export const fine = rule('fine');
 
-/** The remedy for parts of another policy file or another version of headgate. */
 export const PRINT_AGAIN =
   "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
 
-/** `file`: what the diagnostic is about, with its line, as `nginx.conf:12`. */
 export function diagnosticMaker<Id extends string>(catalog: Readonly<Record<Id, RuleText>>) {
   return (id: Id, file: string, message: string): Diagnostic => {
     const { severity, remedy } = catalog[id];
@@ -28,13 +25,9 @@ export function diagnosticMaker<Id extends string>(catalog: Readonly<Record<Id, 
 
 const MOST_PLACES = 20;
 
-/** The first place stands for all of them, and the text names the others. */
+/** Makes one finding of those with one message. It names the other places. */
 export function grouped(findings: readonly Diagnostic[]): Diagnostic[] {
-  const groups = new Map<string, Diagnostic[]>();
-  for (const finding of findings) {
-    const key = `${finding.rule} ${finding.message}`;
-    groups.set(key, [...(groups.get(key) ?? []), finding]);
-  }
+  const groups = Map.groupBy(findings, ({ rule, message }) => `${rule} ${message}`);
   return [...groups.values()].flatMap(([first, ...others]) => {
     if (first === undefined || others.length === 0) return first ?? [];
     const places = others.slice(0, MOST_PLACES).map(({ file }) => file);

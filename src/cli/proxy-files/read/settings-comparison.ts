@@ -1,9 +1,8 @@
-/** Compares what the file of a proxy says with the policy file and the settings. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { clientHeadersOf } from '../print/client-headers.ts';
-import { asksOverGrpc, hasFailureRoutes, isSameFailureRegion } from '../print/proxy-config.ts';
+import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
 import { FROM_ENVIRONMENT, type ProxyFacts, type ProxyFile } from './reader.ts';
@@ -12,11 +11,11 @@ type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'pro
 
 export interface Comparison extends Omit<ProxyFile, 'path'> {
   readonly settings: Settings;
-  /** Whether the running gateway accepts a secret, or none. Resolves to undefined if no gateway answers. */
+  /** Asks the running gateway. Resolves to undefined if no gateway answers. */
   readonly isAccepted: (secret: string | undefined) => Promise<boolean | undefined>;
 }
 
-/** Empty if everything fits. `ofSecret`: what is wrong with the secret. */
+/** Returns nothing if everything fits. `ofSecret` are the findings about the secret. */
 export function misfits(
   facts: ProxyFacts,
   input: Comparison,
@@ -45,17 +44,16 @@ function headerFindings(
 ): Diagnostic[] {
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
+  const isMissing = (name: string) => !isPassed(name) && !owned.has(name);
+  const lost = (name: string) =>
+    found('header-not-passed', file, `${name} does not reach headgate`);
   return [
-    ...needed.passed
-      // No limit depends on traceparent.
-      .filter((name) => !isPassed(name) && !owned.has(name) && name !== 'traceparent')
-      .map((name) => found('header-not-passed', file, `${name} does not reach headgate`)),
+    // No limit depends on traceparent.
+    ...needed.passed.filter((name) => isMissing(name) && name !== 'traceparent').map(lost),
     ...needed.owned
       .filter((name) => isPassed(name) && !owned.has(name))
       .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
-    ...needed.owned
-      .filter((name) => !isPassed(name) && !owned.has(name))
-      .map((name) => found('header-not-passed', file, `${name} does not reach headgate`)),
+    ...needed.owned.filter(isMissing).map(lost),
   ];
 }
 
@@ -64,21 +62,21 @@ function addressFindings(
   { proxy, gateways }: ProxyFacts,
   { host, port, socket, grpcPort }: Settings,
 ): Diagnostic[] {
-  const isGrpc = asksOverGrpc(proxy);
+  const isGrpc = usesGrpc(proxy);
   if (isGrpc && grpcPort === undefined)
     return [found('grpc-off', file, 'asks over gRPC, and no gateway listens for it')];
   const written = host.includes(':') ? `[${host}]` : host;
   const listens =
     !isGrpc && socket !== undefined ? `unix:${socket}` : `${written}:${isGrpc ? grpcPort : port}`;
   if (gateways.length === 0 || gateways.some((gateway) => isSamePlace(gateway, listens))) return [];
-  const asks = gateways.slice(0, 3).join(', ');
-  return [found('other-gateway-address', file, `asks ${asks}; headgate listens on ${listens}`)];
+  const listed = gateways.slice(0, 3).join(', ');
+  return [found('other-gateway-address', file, `asks ${listed}; headgate listens on ${listens}`)];
 }
 
-/** Names of this machine are the same place, and so is every address if headgate listens on all of them. */
-function isSamePlace(asked: string, listens: string): boolean {
+/** Every address is the same place if headgate listens on all of them. */
+function isSamePlace(gateway: string, listens: string): boolean {
   const portOf = (address: string) => address.slice(address.lastIndexOf(':'));
-  const [from, to] = [addressOf(asked), addressOf(listens)];
+  const [from, to] = [addressOf(gateway), addressOf(listens)];
   const isEverywhere = /^(0\.0\.0\.0|\[::\]):/.test(listens);
   return from === to || (isEverywhere && portOf(from) === portOf(to));
 }
@@ -90,7 +88,7 @@ function failureFindings(
 ): Diagnostic[] {
   if (refusesAll) return [];
   const isSame = isSameFailureRegion(proxy, { text, entries: refused }, policies);
-  if (isSame === true || (isSame === undefined && !hasFailureRoutes(policies))) return [];
+  if (isSame === true) return [];
   const problem =
     isSame === undefined
       ? 'has no part that refuses routes while no gateway answers'
@@ -98,29 +96,21 @@ function failureFindings(
   return [found('other-failure-routes', file, problem)];
 }
 
-export interface SecretComparison {
-  readonly findings: readonly Diagnostic[];
-  /** False if the secret of the gateway is not known, and no gateway answers. */
-  readonly isCompared: boolean;
-}
-
-const FITS: SecretComparison = { findings: [], isCompared: true };
-
+/** Resolves to undefined if the secret of the gateway is not known, and no gateway answers. */
 export async function compareSecret(
   facts: ProxyFacts,
   input: Comparison,
-): Promise<SecretComparison> {
+): Promise<Diagnostic[] | undefined> {
   const { secret } = facts;
   const { proxySecrets } = input.settings;
-  if (secret === FROM_ENVIRONMENT) return FITS;
-  const differs = (problem: string): SecretComparison => ({
-    findings: [found('secret-not-sent', secretPlace(facts, input), problem)],
-    isCompared: true,
-  });
+  if (secret === FROM_ENVIRONMENT) return [];
+  const differs = (problem: string) => [
+    found('secret-not-sent', secretPlace(facts, input), problem),
+  ];
   if (proxySecrets.length > 0) {
     if (secret === undefined) return differs('no secret is sent');
     const isSame = proxySecrets.includes(secret);
-    return isSame ? FITS : differs('the secret is not that of HEADGATE_PROXY_SECRET');
+    return isSame ? [] : differs('the secret is not that of HEADGATE_PROXY_SECRET');
   }
   // This environment may not be that of the gateway.
   const isAccepted = await input.isAccepted(secret);
@@ -128,20 +118,18 @@ export async function compareSecret(
     const problem = secret === undefined ? 'no secret is sent' : 'this is another secret';
     return differs(`${problem}, and the running gateway refuses such checks`);
   }
-  return { findings: [], isCompared: secret === undefined || isAccepted !== undefined };
+  return secret === undefined || isAccepted ? [] : undefined;
 }
 
-/** The line with the secret, otherwise the one with the check. */
 function secretPlace(
   { proxy, place, secretPlace }: ProxyFacts,
   { file, text }: Comparison,
 ): string {
   if (secretPlace !== undefined) return secretPlace;
-  // The text of a Caddyfile has others in it.
+  // The text of a Caddyfile has imported files in it.
   if (place !== undefined || proxy === 'caddy') return place ?? file;
   const line = text.split('\n').findIndex((each) => SECRET_LINE.test(each));
   return line === -1 ? file : `${file}:${line + 1}`;
 }
 
-/** Matches only outside of comments. */
 const SECRET_LINE = /^(?!\s*#).*(x-headgate-secret|headgate_secret\b)/i;

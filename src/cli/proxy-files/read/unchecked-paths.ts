@@ -1,27 +1,23 @@
 /** Finds paths that a policy limits and the proxy passes on without a check. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 
 export interface Choice {
-  /** The lines that decide: `location /search`. */
   readonly what: string;
   readonly place: string;
-  /** It passes requests on without a check. */
   readonly isUnchecked: boolean;
 }
 
-/** A server or virtual host that checks some requests. */
 export interface Site {
   readonly hosts: Hosts;
   readonly paths: readonly string[];
-  /** Undefined if the file does not say. */
+  /** Returns undefined if the file does not tell. */
   readonly choose: (path: string) => Choice | undefined;
 }
 
-/** Whether a path is that of a proxy's rule, or begins with the one before its final star. */
+/** A rule may end with a star. */
 export function fitsRule(path: string, rule: string): boolean {
   return rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule;
 }

@@ -1,4 +1,4 @@
-/** YAML of proxies as plain data in which each map has its line. Aliases stand for what they name. */
+/** YAML of proxies as plain data, in which the line of each map is known. */
 import {
   type Document,
   isMap as isMapNode,
@@ -17,13 +17,13 @@ const MAX_ALIASES = 10_000;
 const lines = new WeakMap<object, number>();
 const linesOfKeys = new WeakMap<object, ReadonlyMap<string, number>>();
 
-/** Throws a RangeError with the place if the text is not one document of YAML. */
+/** Throws a RangeError with the place if the text is not one document. */
 export function yamlDocument(text: string): unknown {
   const lineCounter = new LineCounter();
   return plainData(parseDocument(text, { lineCounter }), lineCounter);
 }
 
-/** Throws a RangeError with the place if the text is not YAML. */
+/** Throws a RangeError with the place. */
 export function yamlDocuments(text: string): unknown[] {
   const lineCounter = new LineCounter();
   return [...parseAllDocuments(text, { lineCounter })].map((document) =>
@@ -49,7 +49,6 @@ function plainData(document: Document, lineCounter: LineCounter): unknown {
   return value;
 }
 
-/** The first line of a map of a document. */
 export function lineOf(map: YamlMap): number {
   return lines.get(map) ?? 1;
 }
@@ -62,7 +61,6 @@ export function isMap(value: unknown): value is YamlMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at the end of a path; undefined if there is none. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((node, key) => (isMap(node) ? node[key] : undefined), value);
 }
@@ -81,7 +79,6 @@ export function textAt(value: unknown, ...path: readonly string[]): string | und
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Every map with this key in a value, in the order of the file. */
 export function mapsWith(value: unknown, key: string): YamlMap[] {
   const found: YamlMap[] = [];
   const seen = new Set<unknown>();

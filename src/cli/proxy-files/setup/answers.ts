@@ -1,20 +1,17 @@
-/** What `headgate init` needs to know. */
 import type { Front } from '../print/writer.ts';
+import type { HostAndPort } from '../proxy-address.ts';
 
 export interface Answers {
   readonly proxy: string;
-  /** Whether the proxy has a configuration already. Then only the parts to add are written. */
+  /** If the proxy has a configuration already, only the parts to add are written. */
   readonly existing: boolean;
-  /** Where the application listens, as the proxy reaches it. */
-  readonly application: Endpoint;
-  /** The port of this machine at which the proxy sends checks to itself. Undefined: one that the other answers leave free. */
+  readonly application: HostAndPort;
+  /** The proxy sends checks to itself there. The default is a port that the other answers leave free. */
   readonly ownPort: number | undefined;
-  /** Where clients log in: a path of letters, digits and `-._~/`. Undefined: nowhere. */
   readonly login: string | undefined;
-  /** What stands between the clients and the proxy. Undefined: nothing. */
   readonly front: Front | undefined;
   readonly keys: boolean;
-  /** The URL of a Redis in which several gateways count. Undefined: one gateway counts in memory. */
+  /** The URL of a Redis. Without it, one gateway counts in memory. */
   readonly redis: string | undefined;
   readonly with: readonly Extra[];
   /** By the settings of this shell. The written files may need others. */
@@ -27,12 +24,6 @@ export interface GatewayPorts {
   readonly ops: number;
 }
 
-interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Ways to run the gateway. Each adds a file. */
 export const EXTRAS = ['compose', 'systemd'] as const;
 export type Extra = (typeof EXTRAS)[number];
 
@@ -51,9 +42,8 @@ export const DEFAULT_ANSWERS: Answers = {
   ports: { check: 8080, grpc: 8081, ops: 9464 },
 };
 
-/** The names of files, which the files mention. */
 export const POLICY_FILE = 'policies.yaml';
 export const TEST_FILE = 'policies_test.yaml';
 
-/** Requests that a client may send there in five minutes. */
+/** A client may log in so often in five minutes. */
 export const LOGINS = 5;

@@ -1,8 +1,7 @@
-/** compose.yaml: the gateway, the proxy, and a Redis on this machine. */
 import { stringify } from 'yaml';
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { VERSION } from '../../../gateway/config/shipped-files.ts';
-import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
+import { isLocal } from '../proxy-address.ts';
 import { type Answers, POLICY_FILE } from './answers.ts';
 import { gatewayPort, gatewaySettings, hasPassword, type Ports } from './gateway-settings.ts';
 
@@ -108,10 +107,8 @@ function redisService(port: number) {
   };
 }
 
-/** The port of a Redis on loopback that this file can start; undefined for every other one. */
 function localRedisPort(url: string): number | undefined {
   const { kind, tls, addresses } = parseRedisUrl(url);
-  const [{ host, port }] = addresses as [{ host: string; port: number }];
-  const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
-  return isLocal && kind === 'single' && !tls && !hasPassword(url) ? port : undefined;
+  const [{ host, port }] = addresses;
+  return isLocal(host) && kind === 'single' && !tls && !hasPassword(url) ? port : undefined;
 }

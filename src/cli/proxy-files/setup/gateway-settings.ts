@@ -1,9 +1,7 @@
-/** The ports and settings that the written files need. */
-
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { asksOverGrpc } from '../print/proxy-config.ts';
-import { ownPortOf, SHIPPED_PORT } from '../print/proxy-files.ts';
-import { isHere } from '../print/writer.ts';
+import { usesGrpc, writerOf } from '../print/proxy-config.ts';
+import { SHIPPED_PORT } from '../print/proxy-files.ts';
+import { isHere } from '../proxy-address.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 
 export interface Ports extends GatewayPorts {
@@ -21,20 +19,19 @@ export function portsOf({ application, ports }: Pick<Answers, 'application' | 'p
   return { proxy: free(SHIPPED_PORT), check: free(check), grpc: free(grpc), ops: free(ops) };
 }
 
-/** Where the proxy sends checks to itself; undefined if it does not. */
 export function ownPort(
   answers: Pick<Answers, 'proxy' | 'ownPort' | 'application' | 'ports'>,
 ): number | undefined {
   const { application } = answers;
   const taken = Object.values(portsOf(answers));
   if (isHere(application)) taken.push(application.port);
-  let port = ownPortOf(answers.proxy);
+  let port = writerOf(answers.proxy).ownPort;
   while (port !== undefined && taken.includes(port)) port += OTHER;
   return answers.ownPort ?? port;
 }
 
 export function gatewayPort(proxy: string, ports: Ports): number {
-  return asksOverGrpc(proxy) ? ports.grpc : ports.check;
+  return usesGrpc(proxy) ? ports.grpc : ports.check;
 }
 
 export const REDIS_SETTING = 'HEADGATE_REDIS_URL';
@@ -53,7 +50,7 @@ export function gatewaySettings(
     port === usual ? [] : [{ name, value: String(port) }];
   return [
     ...setting('HEADGATE_PORT', ports.check, DEFAULT_PORTS.check),
-    ...(asksOverGrpc(proxy)
+    ...(usesGrpc(proxy)
       ? setting('HEADGATE_GRPC_PORT', ports.grpc, DEFAULT_PORTS.grpc)
       : [{ name: 'HEADGATE_GRPC_PORT', value: 'off' }]),
     ...setting('HEADGATE_OPS_PORT', ports.ops, DEFAULT_PORTS.ops),
@@ -63,7 +60,6 @@ export function gatewaySettings(
   ];
 }
 
-/** Whether the URL has a password, in any part of it. */
 export function hasPassword(url: string): boolean {
   return url.includes('@') || /password=/i.test(url) || parseRedisUrl(url).password !== undefined;
 }

@@ -1,24 +1,21 @@
-/** What to type after `headgate init`, to see a 429. */
-import { includesOf, proxyFileNames } from '../print/proxy-files.ts';
+import { writerOf } from '../print/proxy-config.ts';
+import { proxyFileNames } from '../print/proxy-files.ts';
+import type { Include } from '../print/writer.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
 import { gatewaySettings, portsOf } from './gateway-settings.ts';
 
 export interface NextSteps {
   readonly serve: string;
-  /** Starts the proxy; with a configuration that exists, reloads it. */
   readonly proxy: string;
-  /** What to add to a configuration that exists: a line, and where it goes. Empty if parts are put in by hand. */
-  readonly includes: readonly (readonly [line: string, goes: string])[];
+  readonly includes: readonly Include[];
   readonly curl: string;
-  /** Examines a configuration that exists, before it is loaded; otherwise empty. */
+  /** Examines an existing configuration before it is loaded, and is empty for a new one. */
   readonly examine: string;
   readonly doctor: string;
 }
 
-const NGINX = `nginx -c "$PWD/nginx.conf" -g 'daemon off; pid /tmp/nginx.pid;'`;
-
 const PROXY_COMMANDS: Readonly<Record<string, string>> = {
-  nginx: NGINX,
+  nginx: `nginx -c "$PWD/nginx.conf" -g 'daemon off; pid /tmp/nginx.pid;'`,
   envoy: 'envoy -c envoy.yaml',
   'envoy-grpc': 'envoy -c envoy-grpc.yaml',
   caddy: 'caddy run --config Caddyfile',
@@ -31,7 +28,7 @@ const RELOAD_COMMANDS: Readonly<Record<string, string>> = {
   caddy: 'caddy reload',
 };
 
-/** `headgate`: the command that runs headgate here. */
+/** Says what to type after `headgate init`. `headgate` is the command that runs headgate here. */
 export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
   const ports = portsOf(answers);
   // A setting that is a secret is not printed: it must be set already.
@@ -46,7 +43,7 @@ export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
   return {
     serve: `${settings.join('')}${headgate} serve --policies ${POLICY_FILE}`,
     proxy: (existing ? RELOAD_COMMANDS : PROXY_COMMANDS)[proxy] ?? '',
-    includes: existing ? includesOf(proxy).map(({ line, goes }) => [line, goes] as const) : [],
+    includes: existing ? (writerOf(proxy).includes ?? []) : [],
     curl:
       login === undefined
         ? `curl -i ${origin}/`
@@ -56,7 +53,6 @@ export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
   };
 }
 
-/** NGINX has many files, and prints them. */
 function examination(proxy: string, doctor: string): string {
   if (proxy === 'nginx') return `nginx -T | ${doctor} --proxy-file -`;
   return `${doctor} --proxy-file ${proxyFileNames(proxy)[0]}`;

@@ -1,9 +1,8 @@
-/** The policy file: a limit for everything, a stricter one for logins, and comments that say how to go on. */
 import { type Answers, LOGINS, POLICY_FILE, TEST_FILE } from './answers.ts';
 
-/** Keys of one address that may log in as often as they like, each within its own limit. */
+/** So many keys of one address may log in, each within its own limit. */
 export const KEYS_PER_ADDRESS = 4;
-/** Per minute, that a client may send where no policy says otherwise. */
+/** A client may send so many in a minute, unless a policy says otherwise. */
 export const REQUESTS = 300;
 
 export function policyFile(answers: Pick<Answers, 'front' | 'keys' | 'login'>): string {

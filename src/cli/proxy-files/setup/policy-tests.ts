@@ -1,4 +1,3 @@
-/** Tests of the policy file, which cover each of its limits. */
 import { type Answers, LOGINS, POLICY_FILE, TEST_FILE } from './answers.ts';
 import { KEYS_PER_ADDRESS, REQUESTS } from './policy-file.ts';
 

@@ -1,4 +1,3 @@
-/** The files of `headgate init`, made from the answers. Pure, except that the templates of proxies are read. */
 import { validatePolicyFile } from '../../../gateway/config/policy-file/validate.ts';
 import { partFiles, proxyFiles } from '../print/proxy-files.ts';
 import { type Answers, DEFAULT_ANSWERS, POLICY_FILE, TEST_FILE } from './answers.ts';
@@ -22,35 +21,26 @@ export function setupFiles(answers: Answers): SetupFile[] {
   const ports = portsOf(answers);
   const policies = policyFile(answers);
   const ofProxy = filesOfProxy(answers, policies);
-  const names = ofProxy.map(({ name }) => name);
-  return [
+  const files = [
     { name: POLICY_FILE, purpose: 'who may send how many requests', text: policies },
     { name: TEST_FILE, purpose: `tests of ${POLICY_FILE}`, text: policyTests(answers) },
     ...ofProxy,
-    ...(answers.with.includes('compose')
-      ? [
-          {
-            name: 'compose.yaml',
-            purpose: answers.existing
-              ? 'the gateway in a container'
-              : 'gateway and proxy in containers',
-            text: composeFile(answers, ports, names),
-          },
-        ]
-      : []),
-    ...(answers.with.includes('systemd')
-      ? [
-          {
-            name: UNIT_FILE,
-            purpose: 'the gateway as a service of systemd',
-            text: systemdUnit(gatewaySettings(answers, ports)),
-          },
-        ]
-      : []),
   ];
+  if (answers.with.includes('compose')) {
+    const names = ofProxy.map(({ name }) => name);
+    const what = answers.existing
+      ? 'the gateway in a container'
+      : 'gateway and proxy in containers';
+    const text = composeFile(answers, ports, names);
+    files.push({ name: 'compose.yaml', purpose: what, text });
+  }
+  if (answers.with.includes('systemd')) {
+    const text = systemdUnit(gatewaySettings(answers, ports));
+    files.push({ name: UNIT_FILE, purpose: 'the gateway as a service of systemd', text });
+  }
+  return files;
 }
 
-/** Whether the files name the address of the application. */
 export function namesApplication(answers: Pick<Answers, 'proxy' | 'existing'>): boolean {
   const application = { host: 'application.invalid', port: 3000 };
   const files = setupFiles({ ...DEFAULT_ANSWERS, ...answers, application });

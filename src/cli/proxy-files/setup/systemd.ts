@@ -1,9 +1,7 @@
-/** headgate.service, for systemd. */
 import { POLICY_FILE } from './answers.ts';
 import type { Setting } from './gateway-settings.ts';
 
 export const UNIT_FILE = 'headgate.service';
-/** Where the unit expects the policy file and secrets. */
 const UNIT_FOLDER = '/etc/headgate';
 
 export function systemdUnit(settings: readonly Setting[]): string {

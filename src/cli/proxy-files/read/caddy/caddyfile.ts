@@ -1,11 +1,9 @@
-/** Reads a Caddyfile with the files that it imports, and splits its lines into words. */
 import { dirname } from 'node:path';
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { lineText } from '../../file-place.ts';
-import { IncludeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
+import { includeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
 
 export interface CaddyConfig {
-  /** Every import of a file is replaced by the file. */
   readonly text: string;
   readonly lines: readonly CaddyLine[];
   readonly findings: readonly Diagnostic[];
@@ -19,12 +17,11 @@ export interface CaddyLine {
 interface Part {
   readonly name: string;
   readonly text: string;
-  /** Where its relative imports begin. */
   readonly folder: string | undefined;
 }
 
 export function readCaddyfile(files: ProxyFiles): CaddyConfig {
-  const budget = new IncludeBudget(files);
+  const budget = includeBudget(files);
   const expanded = ({ name, text, folder }: Part, open: readonly string[]): CaddyLine[] =>
     text.split('\n').flatMap((line, i) => {
       const [, path] = /^\s*import\s+"?([^\s"]+)"?/.exec(line) ?? [];
@@ -39,7 +36,7 @@ export function readCaddyfile(files: ProxyFiles): CaddyConfig {
     });
   const lines = expanded({ ...files.main, folder: undefined }, []);
   const text = lines.map((line) => line.text).join('\n');
-  return { text, lines, findings: includeFindings(budget.problems) };
+  return { text, lines, findings: includeFindings(budget.problems()) };
 }
 
 export interface CaddyWords {
@@ -47,7 +44,7 @@ export interface CaddyWords {
   readonly place: string;
 }
 
-/** Lines without words are left out. Lines that a backslash, quotes or a heredoc continue are one. */
+/** Leaves out lines without words, and joins those that a backslash, quotes or a heredoc continue. */
 export function caddyWords(lines: readonly CaddyLine[]): CaddyWords[] {
   const found: CaddyWords[] = [];
   for (let at = 0; at < lines.length; ) {
@@ -60,7 +57,7 @@ export function caddyWords(lines: readonly CaddyLine[]): CaddyWords[] {
 }
 
 const HEREDOC = /^<<([\w-]+)$/;
-/** A quoted text, or a word. Only in quotes does `\"` stand for a quote. */
+/** Only in quotes does `\"` stand for a quote. */
 const WORD = /\s*(?:"((?:\\"|[^"])*)("?)|`([^`]*)(`?)|(#.*)|((?:\\.|\S)+))/sy;
 
 function wordsFrom(
@@ -70,7 +67,7 @@ function wordsFrom(
   const words: string[] = [];
   let next = start + 1;
   let text = textOf(lines, start);
-  /** Adds the following line. False at the end of the file. */
+  /** Adds the following line, and returns false at the end of the file. */
   const goesOn = (joint: string) => {
     if (next >= lines.length) return false;
     text += joint + textOf(lines, next++);
@@ -79,11 +76,9 @@ function wordsFrom(
   for (WORD.lastIndex = 0; ; ) {
     const from = WORD.lastIndex;
     const [, quoted, quote, raw, tick, comment, plain] = WORD.exec(text) ?? [];
-    if (quote === '' || tick === '') {
-      if (goesOn('\n')) {
-        WORD.lastIndex = from;
-        continue;
-      }
+    if ((quote === '' || tick === '') && goesOn('\n')) {
+      WORD.lastIndex = from;
+      continue;
     }
     if (plain === '\\' && WORD.lastIndex === text.trimEnd().length) {
       text = text.slice(0, from);
@@ -94,11 +89,9 @@ function wordsFrom(
     const word = quoted?.replaceAll('\\"', '"') ?? raw ?? plain;
     if (word === undefined || comment !== undefined) return { words, next };
     const marker = HEREDOC.exec(plain ?? '')?.[1];
-    if (marker === undefined) words.push(word);
-    else {
-      next = endOfHeredoc(lines, next, marker);
-      return { words: [...words, ''], next };
-    }
+    if (marker !== undefined)
+      return { words: [...words, ''], next: endOfHeredoc(lines, next, marker) };
+    words.push(word);
   }
 }
 
@@ -106,7 +99,6 @@ function textOf(lines: readonly CaddyLine[], at: number): string {
   return lines[at]?.text.replace(/\r$/, '') ?? '';
 }
 
-/** The line after the marker. */
 function endOfHeredoc(lines: readonly CaddyLine[], from: number, marker: string): number {
   const end = lines.findIndex(({ text }, i) => i >= from && text.trim().startsWith(marker));
   return end === -1 ? lines.length : end + 1;

@@ -1,5 +1,3 @@
-/** Reads a Caddyfile: its checks, and parts of headgate that are missing or take requests from other lines. */
-
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { addressOf } from '../addresses.ts';
 import { found } from '../catalog.ts';
@@ -27,7 +25,7 @@ export const readCaddy: ReadProxyFile = ({ file, path, text: main }) => {
       sites: caddySites(tree),
       routes: caddyRoutes(tree),
       rewrites: caddyRewrites(tree),
-      own: caddyParts(tree),
+      own: [...missingPart(tree), ...oldParts(tree)],
       unread,
       text,
     };
@@ -36,7 +34,6 @@ export const readCaddy: ReadProxyFile = ({ file, path, text: main }) => {
   return { unread, own: [found('unknown-proxy-file', file, problem)] };
 };
 
-/** Undefined if no site asks headgate. */
 function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
   const all = sites.flatMap(within);
   const checks = all.filter(isCheck);
@@ -51,30 +48,26 @@ function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
     }));
   const secret = set.find(({ name }) => name === SECRET_HEADER)?.value;
   const own = checks.flatMap((each) => ownSiteFor(each, sites) ?? []);
+  const leading = own[0]?.block.find(({ name }) => name === 'reverse_proxy') ?? check;
   return {
     proxy: 'caddy',
     passed: 'all',
     owned: new Set(set.map(({ name }) => name)),
     secret: secret?.startsWith('{') ? FROM_ENVIRONMENT : secret,
-    gateways: gatewaysOf(own[0]?.block.find(({ name }) => name === 'reverse_proxy') ?? check),
+    // The environment of Caddy is not known here.
+    gateways: upstreamsOf(leading).filter((address) => !address.includes('{')),
     losesDenials: false,
     refusesAll: !checks.some(passesFailures) && !hasErrorPage(sites, own),
   };
 }
 
-function gatewaysOf(line: CaddyDirective): string[] {
-  // The environment of Caddy is not known here.
-  return upstreamsOf(line).filter((address) => !address.includes('{'));
-}
-
-/** Whether requests pass if the gateway is down. */
 function passesFailures({ block }: CaddyDirective): boolean {
   return block.some(
     ({ name, args }) => name === 'handle_response' && args[0] === '@headgate_failed',
   );
 }
 
-/** The parts of 0.2 pass these requests on from there. */
+/** The parts of 0.2 pass requests on from there if the gateway is down. */
 function hasErrorPage(sites: readonly CaddyDirective[], own: readonly CaddyDirective[]): boolean {
   return sites.some(
     (site) => !own.includes(site) && site.block.some(({ name }) => name === 'handle_errors'),
@@ -84,23 +77,19 @@ function hasErrorPage(sites: readonly CaddyDirective[], own: readonly CaddyDirec
 /** These run after the `route` of the part, which answers every request. */
 const LATER = /^(abort|error|respond|metrics|reverse_proxy|php_fastcgi|file_server)$/;
 
-function caddyParts(tree: CaddyTree): Diagnostic[] {
-  return [...missingPart(tree), ...oldParts(tree)];
-}
-
 /** Caddy reads larger headers than headgate, unless the part for the global options limits those of the checks. */
 function missingPart({ sites, options }: CaddyTree): Diagnostic[] {
   const check = sites.flatMap(within).find(isCheck);
   const own = check && ownSiteFor(check, sites);
   if (check === undefined || own === undefined) return [];
-  const asked = upstreamsOf(check);
+  const upstreams = upstreamsOf(check);
   const isLimited = options.some(
     ({ name, args, block }) =>
       name === 'servers' &&
-      asked.includes(addressOf(args[0] ?? '')) &&
+      upstreams.includes(addressOf(args[0] ?? '')) &&
       block.some((each) => each.name === 'max_header_size'),
   );
-  const problem = `the global options have no servers ${asked[0]} with max_header_size`;
+  const problem = `the global options have no servers ${upstreams[0]} with max_header_size`;
   return isLimited ? [] : [found('global-part-missing', own.place, problem)];
 }
 
@@ -110,13 +99,10 @@ function oldParts({ sites }: CaddyTree): Diagnostic[] {
     if (part === undefined) return [];
     const errorPages = site.block.filter(({ name }) => name === 'handle_errors');
     const lost = [...site.block.filter(({ name }) => LATER.test(name)), ...errorPages.slice(1)];
-    return lost.map(({ name, args, place }) =>
-      found(
-        'part-takes-requests',
-        place,
-        `${[name, ...args].join(' ')} has no effect in this site`,
-      ),
-    );
+    return lost.map(({ name, args, place }) => {
+      const problem = `${[name, ...args].join(' ')} has no effect in this site`;
+      return found('part-takes-requests', place, problem);
+    });
   });
 }
 

@@ -1,11 +1,9 @@
-/** The lines of a Caddyfile that change the path of a request. */
-
 import { changeTo, escaped, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { fitsRule } from '../unchecked-paths.ts';
 import {
-  asks,
   checksRewritten,
+  hasCheck,
   isCheck,
   matcherOf,
   passesOn,
@@ -16,7 +14,7 @@ import { hostsOfSite, takerOf } from './routes.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 
 export function caddyRewrites({ sites }: CaddyTree): Rewrite[] {
-  return sites.filter(asks).flatMap((site) =>
+  return sites.filter(hasCheck).flatMap((site) =>
     movesIn(site).flatMap(({ line, block }) => {
       const matcher = matcherOf(line);
       const rule = matcher?.startsWith('/') ? matcher : '/*';
@@ -58,7 +56,7 @@ function changesBy(line: CaddyDirective, matcher: string | undefined): PathChang
 
 const PLACEHOLDER = /\{(?:http\.request\.)?(?:uri|path|uri\.path)\}/g;
 
-/** None if the new path may be any. */
+/** Returns nothing if the new path may be any. */
 function fromTemplate(template: string): PathChange[] {
   const target = template.replace(/\?.*$/, '').replaceAll(PLACEHOLDER, OLD_PATH);
   if (target === '' || /(?<!\$)\{/.test(target)) return [];
@@ -67,39 +65,32 @@ function fromTemplate(template: string): PathChange[] {
 
 const BLOCKS = /^(handle|handle_path|route|handle_errors)$/;
 
-/** Whether the new path belongs to the application that gets it. */
 function isSameApplication(site: CaddyDirective, block: CaddyDirective, path: string): boolean {
   const [usual, reached] = [takerOf(site, path), takerOf(block, path)];
   if (usual === undefined || reached === undefined || usual === reached) return true;
-  const applications = (line: CaddyDirective) =>
-    within(line).flatMap((each) => (passesOn(each) ? upstreamsOf(each) : []));
+  const applications = (line: CaddyDirective) => within(line).filter(passesOn).flatMap(upstreamsOf);
   const own = applications(usual);
   // Without an application of its own and a check, the path is one that only the application knows.
-  if (own.length === 0) return !site.block.some(isCheck) && !asks(usual);
+  if (own.length === 0) return !site.block.some(isCheck) && !hasCheck(usual);
   const reachedHere = applications(reached);
   return own.some((each) => reachedHere.includes(each));
 }
 
-interface Move {
-  readonly line: CaddyDirective;
-  readonly block: CaddyDirective;
-}
-
-/** The lines that headgate is asked before or after, but for those whose new path is checked as well. */
-function movesIn(site: CaddyDirective): Move[] {
-  const found: Move[] = [];
-  const walk = (block: CaddyDirective, isAsked: boolean) => {
-    const asked = isAsked || block.block.some(isCheck);
-    for (const line of block.block) {
-      if (isCheck(line)) continue;
-      // A check of the new path runs after the line.
-      const next = line.name === 'handle_path' ? line : block;
-      const after = within(next).filter(isCheck);
-      if ((asked || after.length > 0) && !after.some(checksRewritten))
-        found.push({ line, block: next });
-      if (BLOCKS.test(line.name)) walk(line, asked);
-    }
-  };
-  walk(site, false);
-  return found;
+/** Returns lines with a check before or after them, but for those whose new path is checked as well. */
+function movesIn(
+  block: CaddyDirective,
+  isCheckedBefore = false,
+): { readonly line: CaddyDirective; readonly block: CaddyDirective }[] {
+  const isChecked = isCheckedBefore || block.block.some(isCheck);
+  return block.block.flatMap((line) => {
+    if (isCheck(line)) return [];
+    // A check of the new path runs after the line.
+    const next = line.name === 'handle_path' ? line : block;
+    const after = within(next).filter(isCheck);
+    const isMove = (isChecked || after.length > 0) && !after.some(checksRewritten);
+    return [
+      ...(isMove ? [{ line, block: next }] : []),
+      ...(BLOCKS.test(line.name) ? movesIn(line, isChecked) : []),
+    ];
+  });
 }

@@ -1,24 +1,15 @@
-/** Which directive of a Caddyfile takes a request, and whether headgate is asked before it. */
 import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
 import type { Route } from '../routes.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
-import {
-  asks,
-  isCheck,
-  matcherOf,
-  passesOn,
-  sitesThatAsk,
-  upstreamsOf,
-  visitLines,
-} from './directives.ts';
+import { hasCheck, isCheck, linesOf, matcherOf, passesOn, upstreamsOf } from './directives.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 
 export function caddySites(tree: CaddyTree): Site[] {
-  return sitesThatAsk(tree).map(siteOf);
+  return tree.sites.filter(hasCheck).map(siteOf);
 }
 
-/** In the order of Caddy, which tries the longest path of each kind first. */
+/** Caddy tries these kinds in this order, and the longest path of each kind first. */
 const TAKERS = [
   /^(handle|handle_path)$/,
   /^route$/,
@@ -28,14 +19,13 @@ const TAKERS = [
   /^file_server$/,
 ];
 
-/** The lines of a block that may take requests, in the order in which Caddy tries them. */
 function takersIn({ block }: CaddyDirective): CaddyDirective[] {
   return TAKERS.flatMap((kind) =>
     block.filter((line) => kind.test(line.name) && !isCheck(line)).sort(byPath),
   );
 }
 
-/** What takes a request that no named matcher fits. */
+/** Returns the line that takes a request which no named matcher fits. */
 export function takerOf(block: CaddyDirective, path: string): CaddyDirective | undefined {
   return takersIn(block).find((line) => !isNamed(line) && takes(line, path));
 }
@@ -44,7 +34,7 @@ function isNamed(line: CaddyDirective): boolean {
   return matcherOf(line)?.startsWith('@') === true;
 }
 
-/** These change the request or take it before any of these lines. */
+/** These change the request, or take it before all other lines. */
 const UNKNOWN = /^(redir|rewrite|uri|try_files|import|invoke)$/;
 
 function addressesOf({ name, args }: CaddyDirective): string[] {
@@ -56,8 +46,10 @@ export function ownSiteFor(
   check: CaddyDirective,
   sites: readonly CaddyDirective[],
 ): CaddyDirective | undefined {
-  const asked = upstreamsOf(check);
-  return sites.find((site) => addressesOf(site).some((each) => asked.includes(addressOf(each))));
+  const upstreams = upstreamsOf(check);
+  return sites.find((site) =>
+    addressesOf(site).some((each) => upstreams.includes(addressOf(each))),
+  );
 }
 
 export function hostsOfSite(site: CaddyDirective): readonly string[] | undefined {
@@ -68,7 +60,7 @@ function siteOf(site: CaddyDirective): Site {
   const takers = takersIn(site);
   const isUnknown =
     site.block.some(({ name }) => UNKNOWN.test(name)) ||
-    takers.some((line) => isNamed(line) && asks(line));
+    takers.some((line) => isNamed(line) && hasCheck(line));
   const isChecked = site.block.some(isCheck);
   return {
     hosts: hostsOfSite(site),
@@ -78,7 +70,7 @@ function siteOf(site: CaddyDirective): Site {
       const found = takerOf(site, path);
       if (found === undefined || !leadsOn(found)) return undefined;
       const what = [found.name, ...found.args].join(' ');
-      return { what, place: found.place, isUnchecked: !isChecked && !asks(found) };
+      return { what, place: found.place, isUnchecked: !isChecked && !hasCheck(found) };
     },
   };
 }
@@ -92,30 +84,28 @@ function byPath(a: CaddyDirective, b: CaddyDirective): number {
   return (pathOf(b)?.length ?? 0) - (pathOf(a)?.length ?? 0);
 }
 
-/** Caddy compares paths without regard to case. */
 function takes(line: CaddyDirective, path: string): boolean {
   const rule = pathOf(line);
   return rule === undefined || fitsRule(path.toLowerCase(), rule.toLowerCase());
 }
 
-/** False if another block or snippet decides. */
-function leadsOn(line: CaddyDirective): boolean {
-  if (passesOn(line)) return true;
-  const { block } = line;
-  return block.some(passesOn) && !block.some(({ name }) => LEAVES.test(name));
-}
-
 const LEAVES = /^(import|redir|respond|error|abort)$/;
+
+function leadsOn(line: CaddyDirective): boolean {
+  const { block } = line;
+  return passesOn(line) || (block.some(passesOn) && !block.some(({ name }) => LEAVES.test(name)));
+}
 
 export function caddyRoutes(tree: CaddyTree): Route[] {
   return tree.sites.flatMap((site) => {
-    const routes: Route[] = [];
     const name = [site.name, ...site.args].join(' ');
-    visitLines(site, tree, (line, isChecked) => {
-      if (!passesOn(line)) return;
-      const what = `${[line.name, ...line.args].join(' ')} of ${name}`;
-      routes.push({ what, place: line.place, servers: upstreamsOf(line), isChecked });
-    });
-    return routes;
+    return linesOf(site, tree)
+      .filter(({ line }) => passesOn(line))
+      .map(({ line, isChecked }) => ({
+        what: `${[line.name, ...line.args].join(' ')} of ${name}`,
+        place: line.place,
+        servers: upstreamsOf(line),
+        isChecked,
+      }));
   });
 }

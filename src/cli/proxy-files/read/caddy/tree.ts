@@ -1,20 +1,16 @@
-/** The directives of a Caddyfile, with its snippets in place of the lines that import them. */
 import { type CaddyLine, type CaddyWords, caddyWords } from './caddyfile.ts';
 
 export interface CaddyDirective {
   readonly name: string;
   readonly args: readonly string[];
-  /** NO_BLOCK without one. */
   readonly block: readonly CaddyDirective[];
   readonly place: string;
-  /** The snippets that it comes from, the outermost first. */
-  readonly snippets: readonly string[];
 }
 
 export interface CaddyTree {
   readonly sites: readonly CaddyDirective[];
   readonly options: readonly CaddyDirective[];
-  /** By name, as written: `headgate` of `(headgate)`, and `&name` for a named route. */
+  /** The keys are `headgate` of `(headgate)`, and `&name` of a named route. */
   readonly snippets: ReadonlyMap<string, CaddyDirective>;
 }
 
@@ -34,13 +30,9 @@ export function caddyTree(lines: readonly CaddyLine[]): CaddyTree {
     else if (each.name === '') options = each.block;
     else sites.push(each);
   }
-  const expansion = new Expansion(snippets);
-  return {
-    options: expansion.of(options),
-    snippets,
-    // An import outside of sites can bring more of them.
-    sites: expansion.of(sites),
-  };
+  const expand = expansion(snippets);
+  // An import outside of sites can bring more of them.
+  return { options: expand(options), snippets, sites: expand(sites) };
 }
 
 /** Without braces, everything after the addresses is the only site. */
@@ -67,7 +59,7 @@ function blockFrom(lines: readonly CaddyWords[]): readonly CaddyDirective[] {
       if (head.length > 0) continue;
       const [name = '', ...args] = own;
       const directives = opens ? block() : NO_BLOCK;
-      found.push({ name, args, block: directives, place, snippets: [] });
+      found.push({ name, args, block: directives, place });
     }
     return found;
   };
@@ -77,39 +69,29 @@ function blockFrom(lines: readonly CaddyWords[]): readonly CaddyDirective[] {
   return found;
 }
 
-class Expansion {
-  readonly #snippets: ReadonlyMap<string, CaddyDirective>;
-  #count = 0;
+type Expand = (
+  directives: readonly CaddyDirective[],
+  depth?: number,
+  fill?: Fill,
+) => CaddyDirective[];
 
-  constructor(snippets: ReadonlyMap<string, CaddyDirective>) {
-    this.#snippets = snippets;
-  }
-
-  of(
-    directives: readonly CaddyDirective[],
-    from: readonly string[] = [],
-    fill: Fill = unfilled,
-  ): CaddyDirective[] {
-    return directives.flatMap((each): CaddyDirective[] => {
-      if (this.#count++ > MAX_DIRECTIVES || from.length > MAX_DEPTH) return [];
+function expansion(snippets: CaddyTree['snippets']): Expand {
+  let count = 0;
+  const expand: Expand = (directives, depth = 0, fill = (words) => words) =>
+    directives.flatMap((each) => {
+      if (count++ > MAX_DIRECTIVES || depth > MAX_DEPTH) return [];
       const [name = '', ...args] = fill([each.name, ...each.args]);
-      const snippet = name === 'import' ? this.#snippets.get(args[0] ?? '') : undefined;
-      if (snippet !== undefined) {
-        const inner = this.of(each.block, from, fill);
-        const filled = fillWith(args.slice(1));
-        const isBlock = ({ name }: CaddyDirective) => name === '{block}';
-        return this.of(snippet.block, [...from, args[0] ?? ''], filled).flatMap((one) =>
-          isBlock(one) ? inner : [one],
-        );
-      }
-      return [{ ...each, name, args, block: this.of(each.block, from, fill), snippets: from }];
+      const inner = expand(each.block, depth, fill);
+      const snippet = name === 'import' ? snippets.get(args[0] ?? '') : undefined;
+      if (snippet === undefined) return [{ ...each, name, args, block: inner }];
+      return expand(snippet.block, depth + 1, fillWith(args.slice(1))).flatMap((one) =>
+        one.name === '{block}' ? inner : [one],
+      );
     });
-  }
+  return expand;
 }
 
 type Fill = (words: readonly string[]) => readonly string[];
-
-const unfilled: Fill = (words) => words;
 
 /** Puts the arguments of an import into the words of its snippet: `{args[0]}`, or `{args.0}` before Caddy 2.7. */
 function fillWith(args: readonly string[]): Fill {

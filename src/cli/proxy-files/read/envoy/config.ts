@@ -1,4 +1,4 @@
-/** The parts of a file of Envoy that say which requests are checked, and where they go. */
+import { type Hosts, hostsOf } from '../path-policies.ts';
 import {
   at,
   isMap,
@@ -13,14 +13,11 @@ import {
 
 export interface EnvoyFile {
   readonly managers: readonly Manager[];
-  /** Proxies of TCP: they see no requests. */
   readonly tunnels: readonly YamlMap[];
-  /** Endpoints by the name of their cluster: `127.0.0.1:3000`, `unix:/run/app.sock`. */
+  /** The keys are names of clusters, and the values `127.0.0.1:3000` or `unix:/run/app.sock`. */
   readonly endpoints: ReadonlyMap<string, readonly string[]>;
   readonly placeOf: (map: YamlMap) => string;
-  /** Every ext_authz filter of the file, also outside of managers. */
   readonly extAuthz: readonly Filter[];
-  /** headgate's filters of all managers. */
   readonly checks: readonly Filter[];
 }
 
@@ -32,20 +29,29 @@ export interface Manager {
   readonly filters: readonly Filter[];
   readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
+  readonly routes: readonly EnvoyRoute[];
 }
 
 export interface Filter {
   readonly map: YamlMap;
   readonly name: string;
-  /** Its configuration; that of the filter within, if a matcher decides whether it runs. */
+  /** If a matcher decides whether a filter runs, this is the configuration of that filter. */
   readonly config: unknown;
   readonly isConditional: boolean;
 }
 
 export interface VirtualHost {
+  readonly names: Hosts;
+  readonly levels: readonly YamlMap[];
+  readonly routes: readonly EnvoyRoute[];
+}
+
+export interface EnvoyRoute {
   readonly map: YamlMap;
-  readonly owner: YamlMap;
-  readonly routes: readonly YamlMap[];
+  readonly match: unknown;
+  readonly action: unknown;
+  /** Maps with settings for filters, the most specific first. */
+  readonly levels: readonly YamlMap[];
 }
 
 const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
@@ -80,7 +86,7 @@ export function isExtAuthz({ config }: Filter): boolean {
   return textAt(config, '@type') === EXT_AUTHZ;
 }
 
-/** The filters that ask headgate. A file with one service needs no mark; among several, those with one are meant. */
+/** Returns the filters of headgate. They need a mark only if a file has several services. */
 export function headgateFilters(
   filters: readonly Filter[],
   endpoints: EnvoyFile['endpoints'],
@@ -88,19 +94,18 @@ export function headgateFilters(
   const marked = filters.filter((filter) => isMarked(filter, endpoints));
   if (marked.length > 0) return marked;
   const [first] = filters;
-  return filters.filter(({ config }) => askedCluster(config) === askedCluster(first?.config));
+  return filters.filter(({ config }) => clusterOf(config) === clusterOf(first?.config));
 }
 
-/** headgate's name in the filter or in an address, or its path. */
+/** The mark is headgate's name in the filter or in an address, or its path. */
 function isMarked({ name, config }: Filter, endpoints: EnvoyFile['endpoints']): boolean {
-  const addresses = endpoints.get(askedCluster(config) ?? '') ?? [];
+  const addresses = endpoints.get(clusterOf(config) ?? '') ?? [];
   const texts = [name, JSON.stringify(config), ...addresses];
   const prefix = textAt(config, 'http_service', 'path_prefix');
   return prefix === '/envoy' || texts.some((each) => /headgate/i.test(each));
 }
 
-/** The cluster of a check's service, or its address for the gRPC library of Google. */
-export function askedCluster(config: unknown): string | undefined {
+export function clusterOf(config: unknown): string | undefined {
   return (
     textAt(config, 'http_service', 'server_uri', 'cluster') ??
     textAt(config, 'grpc_service', 'envoy_grpc', 'cluster_name') ??
@@ -112,7 +117,6 @@ export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | u
   return filters.find(({ config }) => checks.some((each) => each.config === config));
 }
 
-/** The listener of each manager. */
 function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
   const found = new Map<YamlMap, YamlMap>();
   for (const key of ['filter_chains', 'default_filter_chain'])
@@ -129,25 +133,36 @@ function managerOf(map: YamlMap, listener: YamlMap | undefined): Manager {
     ...['scoped_routes', 'scoped_route_configurations_list', 'scoped_route_configurations'],
   );
   const owners = [map.route_config, ...scopes.map((scope) => scope.route_configuration)];
+  const hosts = owners
+    .filter(isMap)
+    .flatMap((owner) => mapsAt(owner, 'virtual_hosts').map((host) => hostOf(host, owner)));
   return {
     map,
     what: `the listener ${name}`,
     isInternal: at(listener, 'internal_listener') !== undefined,
     filters: filtersIn(mapsAt(map, 'http_filters')),
     upgrades: mapsAt(map, 'upgrade_configs'),
-    hosts: owners.filter(isMap).flatMap((owner) =>
-      mapsAt(owner, 'virtual_hosts').map((host) => ({
-        map: host,
-        owner,
-        routes: [...mapsAt(host, 'routes'), ...matchedRoutes(host)],
-      })),
-    ),
+    hosts,
+    routes: hosts.flatMap(({ routes }) => routes),
   };
 }
 
-/** A matcher has routes as actions. */
-function matchedRoutes(host: YamlMap): YamlMap[] {
-  return mapsWith(host.matcher, '@type').filter((each) => /\.Route$/.test(String(each['@type'])));
+function hostOf(host: YamlMap, owner: YamlMap): VirtualHost {
+  // A matcher has routes as actions.
+  const matched = mapsWith(host.matcher, '@type').filter((each) =>
+    /\.Route$/.test(String(each['@type'])),
+  );
+  const levels = [host, owner];
+  return {
+    levels,
+    names: hostsOf(listAt(host, 'domains').map(String)),
+    routes: [...mapsAt(host, 'routes'), ...matched].map((map) => ({
+      map,
+      match: map.match,
+      action: map.route,
+      levels: [map, ...levels],
+    })),
+  };
 }
 
 export function filtersIn(maps: readonly YamlMap[]): Filter[] {
@@ -159,7 +174,6 @@ export function filtersIn(maps: readonly YamlMap[]): Filter[] {
   });
 }
 
-/** The ext_authz filter that a matcher or a composite filter runs. */
 function innerCheck(value: unknown): unknown {
   // A set, because aliases may repeat a value many times.
   const open = new Set([value]);

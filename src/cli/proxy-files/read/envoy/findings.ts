@@ -1,4 +1,3 @@
-/** What is wrong with the checks of a file of Envoy, and with what its routes change about them. */
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
 import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
@@ -7,18 +6,22 @@ import {
   isExactPath,
   isNarrow,
   isSwitchedOff,
-  levelsOf,
   routeName,
   type Setting,
   settingsOf,
 } from './route.ts';
 
+interface Input {
+  readonly manager: Manager;
+  readonly check: Filter;
+  readonly placeOf: EnvoyFile['placeOf'];
+}
+
 export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
-  const { placeOf } = envoy;
   return envoy.managers.flatMap((manager) => {
     const check = checkOf(manager, envoy);
     if (check === undefined) return [];
-    const input = { manager, check, placeOf };
+    const input = { manager, check, placeOf: envoy.placeOf };
     return [
       ...checkFindings(input),
       ...everyLevel(manager).flatMap((level) => levelFindings(level, input)),
@@ -27,48 +30,39 @@ export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
   });
 }
 
-interface Input {
-  readonly manager: Manager;
-  readonly check: Filter;
-  readonly placeOf: (map: YamlMap) => string;
-}
-
 function everyLevel({ hosts }: Manager): YamlMap[] {
-  const owners = new Set(hosts.map(({ owner }) => owner));
-  return [...owners, ...hosts.flatMap(({ map, routes }) => [map, ...routes])];
+  const all = hosts.flatMap(({ levels, routes }) => [
+    ...levels.toReversed(),
+    ...routes.map(({ map }) => map),
+  ]);
+  return [...new Set(all)];
 }
 
-/** About a setting whose filter does not exist or exists twice, or with its own service. */
+/** Finds settings whose filter does not exist or exists twice, or with their own service. */
 function levelFindings(level: YamlMap, { manager, placeOf }: Input): Diagnostic[] {
-  const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
-    const others = namesakes(filter);
-    if (isExtAuthz && others.length === 0)
+    const { length } = manager.filters.filter(({ name }) => name === filter);
+    if (isExtAuthz && length === 0)
       return [found('setting-without-filter', place, `no filter has the name ${filter}`)];
-    if (others.length > 1)
-      return [
-        found('shared-filter-name', place, `${others.length} filters have the name ${filter}`),
-      ];
+    if (length > 1)
+      return [found('shared-filter-name', place, `${length} filters have the name ${filter}`)];
     return hasService
       ? [found('service-of-route', place, `sets a service for ${filter} on its own`)]
       : [];
   });
 }
 
-/** Routes without the check, or with the policy that they name, that take all paths with a beginning. */
+/** Finds routes without the check, or with their own policy, that take all paths with a beginning. */
 function oddSpellings({ manager, check, placeOf }: Input): Diagnostic[] {
   if (isNormalized(manager.map)) return [];
-  return manager.hosts.flatMap((host) =>
-    host.routes.flatMap((route) => {
-      const { match } = route;
-      const own = settingsOf(route).find(({ filter }) => filter === check.name);
-      const effect = effectOf(own);
-      if (effect === undefined || isExactPath(match) || !isNarrow(match)) return [];
-      const problem = `${routeName(match)} ${effect}, and Envoy matches paths as they are written: /x/../login begins with /x/`;
-      return [found('spelling-skips-check', placeOf(route), problem)];
-    }),
-  );
+  return manager.routes.flatMap(({ map, match }) => {
+    const own = settingsOf(map).find(({ filter }) => filter === check.name);
+    const effect = effectOf(own);
+    if (effect === undefined || isExactPath(match) || !isNarrow(match)) return [];
+    const problem = `${routeName(match)} ${effect}, and Envoy matches paths as they are written: /x/../login begins with /x/`;
+    return [found('spelling-skips-check', placeOf(map), problem)];
+  });
 }
 
 function effectOf(setting: Setting | undefined): string | undefined {
@@ -76,35 +70,30 @@ function effectOf(setting: Setting | undefined): string | undefined {
   return setting?.policy === undefined ? undefined : `counts by the policy ${setting.policy}`;
 }
 
-/** No dot segment is left, however it is written. */
 function isNormalized(manager: YamlMap): boolean {
   const action = textAt(manager, 'path_with_escaped_slashes_action');
   const isUnescaped = action !== undefined && !/^(KEEP|IMPL)/.test(action);
   return at(manager, 'normalize_path') === true && isUnescaped;
 }
 
-interface Examined {
-  readonly manager: Manager;
-  readonly check: Filter;
-  readonly placeOf: EnvoyFile['placeOf'];
-}
-
-function checkFindings({ manager, check, placeOf }: Examined): Diagnostic[] {
-  const add = (id: Parameters<typeof found>[0], problems: readonly (string | undefined)[]) =>
-    problems.flatMap((problem) =>
-      problem === undefined ? [] : [found(id, placeOf(check.map), problem)],
-    );
-  return [
-    ...add('check-not-enforced', [
-      partly(check),
-      ...['filter_enabled_metadata', 'shadow_mode']
-        .filter((key) => at(check.config, key) !== undefined && at(check.config, key) !== false)
-        .map((key) => `${check.name} has ${key}, so some requests pass whatever headgate answers`),
-      offEverywhere(manager, check),
-    ]),
-    ...add('check-timeout', [timeout(check)]),
-    ...add('request-id-from-client', [requestId(manager, check)]),
+function checkFindings({ manager, check, placeOf }: Input): Diagnostic[] {
+  const { name, config, map } = check;
+  const marks = ['filter_enabled_metadata', 'shadow_mode'].filter(
+    (key) => (at(config, key) ?? false) !== false,
+  );
+  const unenforced = [
+    partly(check),
+    ...marks.map((key) => `${name} has ${key}, so some requests pass whatever headgate answers`),
+    offEverywhere(manager, check),
   ];
+  const problems = [
+    ...unenforced.map((text) => ['check-not-enforced', text] as const),
+    ['check-timeout', timeout(check)] as const,
+    ['request-id-from-client', requestId(manager, check)] as const,
+  ];
+  return problems.flatMap(([id, text]) =>
+    text === undefined ? [] : [found(id, placeOf(map), text)],
+  );
 }
 
 const PARTS = new Map([
@@ -126,9 +115,8 @@ function partly({ name, config, isConditional }: Filter): string | undefined {
   return `${name} checks ${share * 100} % of the requests (filter_enabled); the others ${others}`;
 }
 
-function offEverywhere({ hosts }: Manager, check: Filter): string | undefined {
-  const routes = hosts.flatMap((host) => host.routes.map((route) => levelsOf(route, host)));
-  const isOff = routes.length > 0 && routes.every((levels) => isSwitchedOff(check, levels));
+function offEverywhere({ routes }: Manager, check: Filter): string | undefined {
+  const isOff = routes.length > 0 && routes.every(({ levels }) => isSwitchedOff(check, levels));
   return isOff ? `${check.name} is disabled for every route of the listener` : undefined;
 }
 
@@ -163,11 +151,10 @@ function requestId(manager: Manager, check: Filter): string | undefined {
 }
 
 /** Over HTTP the filter sends it, over gRPC a route names the header. */
-export function sendsRequestId({ hosts }: Manager, { name, config }: Filter): boolean {
+export function sendsRequestId(manager: Manager, { name, config }: Filter): boolean {
   const sent = listAt(config, 'http_service', 'authorization_request', 'headers_to_add');
   if (sent.some((each) => textAt(each, 'key')?.toLowerCase() === REQUEST_ID)) return true;
-  return hosts
-    .flatMap((host) => [host.owner, host.map, ...host.routes])
+  return everyLevel(manager)
     .flatMap(settingsOf)
     .some((each) => each.filter === name && each.hasRequestId);
 }

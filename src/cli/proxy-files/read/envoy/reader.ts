@@ -1,8 +1,7 @@
-/** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
 import { at, listAt, textAt } from '../yaml.ts';
 import {
-  askedCluster,
+  clusterOf,
   type EnvoyFile,
   type Filter,
   headgateFilters,
@@ -40,7 +39,7 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
     passed: passedBy(filter, isGrpc),
     owned: new Set(sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? '')),
     secret: textAt(secret, 'value'),
-    gateways: endpoints.get(askedCluster(filter) ?? '') ?? [],
+    gateways: endpoints.get(clusterOf(filter) ?? '') ?? [],
     losesDenials: false,
     refusesAll: at(filter, 'failure_mode_allow') !== true,
     refused: managers
@@ -50,7 +49,7 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
   };
 }
 
-/** What headgate's last filter refuses, after its first rule: that no gateway answered. */
+/** The first rule of headgate's last filter is that no gateway answered. The others say what it refuses. */
 function refusedBy({ config }: Filter): readonly unknown[] | undefined {
   const policy = at(config, 'rules', 'policies', 'gateway_unavailable');
   if (policy === undefined) return undefined;

@@ -1,5 +1,3 @@
-/** Routes of Envoy that change the path after the check. */
-
 import { expressionSamples } from '../expression-samples.ts';
 import {
   changeTo,
@@ -9,20 +7,18 @@ import {
   prefixReplaced,
   UNKNOWN_TEXT,
 } from '../path-change.ts';
-import { hostsOf } from '../path-policies.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
-import { checkOf, type EnvoyFile, type Filter, type Manager, type VirtualHost } from './config.ts';
-import { sendsRequestId } from './findings.ts';
+import { at, textAt } from '../yaml.ts';
 import {
-  isCertain,
-  isExactPath,
-  levelsOf,
-  mayMatch,
-  pathOf,
-  routeName,
-  settingsOf,
-} from './route.ts';
+  checkOf,
+  type EnvoyFile,
+  type EnvoyRoute,
+  type Filter,
+  type Manager,
+  type VirtualHost,
+} from './config.ts';
+import { sendsRequestId } from './findings.ts';
+import { isCertain, isExactPath, mayMatch, pathOf, routeName, settingsOf } from './route.ts';
 import { clustersOf } from './routes.ts';
 
 export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
@@ -32,18 +28,15 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
     return manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {
         const { match } = route;
-        const all = [...redirects(route, { manager, check }), ...changes(route, { host, check })];
-        return all.map(({ key, change }) => ({
+        const samples = expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '');
+        return allChanges(route, manager, check).map(({ key, change }) => ({
           what: `${key} of ${routeName(match)}`,
-          place: envoy.placeOf(route),
-          hosts: hostsOf(listAt(host.map, 'domains').map(String)),
+          place: envoy.placeOf(route.map),
+          hosts: host.names,
           change,
-          sent: [
-            pathOf(match) ?? '',
-            ...expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '', {}),
-          ],
+          sent: [pathOf(match) ?? '', ...samples],
           isApplied: (path) => mayMatch(match, path),
-          isServed: (path) => isServedAsItIs(path, { route, host }),
+          isServed: (path) => isServedAsItIs(path, route, host),
         }));
       }),
     );
@@ -55,27 +48,17 @@ interface Changing {
   readonly change: PathChange | undefined;
 }
 
-/** Envoy follows redirects of the application. With one request id, headgate decides once. */
-function redirects(
-  route: YamlMap,
-  { manager, check }: { manager: Manager; check: Filter },
-): Changing[] {
+function allChanges(route: EnvoyRoute, manager: Manager, check: Filter): Changing[] {
+  // Envoy follows redirects of the application. With one request id, headgate decides once.
   const key = 'internal_redirect_policy';
-  const isOn = at(route, 'route', key) !== undefined && sendsRequestId(manager, check);
-  return isOn ? [{ key, change: undefined }] : [];
+  const isOn = at(route.action, key) !== undefined && sendsRequestId(manager, check);
+  const namesPolicy = route.levels
+    .flatMap(settingsOf)
+    .some(({ filter, policy }) => filter === check.name && policy !== undefined);
+  return [...(isOn ? [{ key, change: undefined }] : []), ...(namesPolicy ? [] : changesBy(route))];
 }
 
-function changes(
-  route: YamlMap,
-  { host, check }: { host: VirtualHost; check: Filter },
-): Changing[] {
-  const namesPolicy = levelsOf(route, host).some((level) =>
-    settingsOf(level).some(({ filter, policy }) => filter === check.name && policy !== undefined),
-  );
-  return namesPolicy ? [] : changesBy(route);
-}
-
-function changesBy({ route: action, match }: YamlMap): Changing[] {
+function changesBy({ action, match }: EnvoyRoute): Changing[] {
   const prefix = textAt(action, 'prefix_rewrite');
   const pattern = textAt(action, 'regex_rewrite', 'pattern', 'regex');
   const substitution = textAt(action, 'regex_rewrite', 'substitution');
@@ -100,19 +83,18 @@ function changesBy({ route: action, match }: YamlMap): Changing[] {
   return [{ key: 'path_rewrite_policy', change: withUnknown(template) }];
 }
 
-/** `%REQ(a)%` and `{name}` may be any text. */
 function withUnknown(written: string): PathChange {
   return changeTo(written.replaceAll(/%[^%]*%|\{[^}]*\}/g, UNKNOWN_TEXT));
 }
 
 /**
- * Whether the application also gets this path from clients that send it, or no client can send it. Otherwise the policy
- * is for a path of another application, or for one that this route rewrites, as it should be.
+ * Clients that send this path get to the same application, or no client can send it. Otherwise the policy is for a path
+ * of another application, or for one that this route rewrites, as it should be.
  */
-function isServedAsItIs(path: string, { route, host }: { route: YamlMap; host: VirtualHost }) {
-  const own = host.routes.find(({ match }) => isCertain(match) && mayMatch(match, path));
+function isServedAsItIs(path: string, route: EnvoyRoute, { routes }: VirtualHost): boolean {
+  const own = routes.find(({ match }) => isCertain(match) && mayMatch(match, path));
   if (own === undefined) return true;
   if (changesBy(own).length > 0) return false;
-  const clusters = (map: YamlMap) => clustersOf(map.route).map(({ cluster }) => cluster);
-  return clusters(own).some((cluster) => clusters(route).includes(cluster));
+  const reached = new Set(clustersOf(route.action).map(({ cluster }) => cluster));
+  return clustersOf(own.action).some(({ cluster }) => reached.has(cluster));
 }

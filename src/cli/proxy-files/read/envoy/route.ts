@@ -1,9 +1,8 @@
-/** Which paths a route of Envoy takes, and what it changes about a filter: `typed_per_filter_config`. */
 import { matchesExpression } from '../expression.ts';
 import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
-import type { Filter, VirtualHost } from './config.ts';
+import type { Filter } from './config.ts';
 
-/** Conditions of a route on the path. With others, the route may not take a request. */
+/** With other conditions, a route may not take a request. */
 const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex', 'case_sensitive'];
 
 export function isCertain(match: unknown): boolean {
@@ -14,7 +13,7 @@ export function isExactPath(match: unknown): boolean {
   return textAt(match, 'path') !== undefined;
 }
 
-/** The route takes some paths only, and each request for them. */
+/** True if the route takes some paths only, and each request for them. */
 export function isNarrow(match: unknown): boolean {
   return isCertain(match) && (isExactPath(match) || mayMatch(match, '/') === false);
 }
@@ -23,12 +22,11 @@ export function routeName(match: unknown): string {
   return `the route for ${pathOf(match) ?? 'this expression'}`;
 }
 
-/** The path that it takes, or the beginning of its paths. */
 export function pathOf(match: unknown): string | undefined {
   return textAt(match, 'prefix') ?? textAt(match, 'path') ?? textAt(match, 'path_separated_prefix');
 }
 
-/** True also for other conditions. Undefined if the expression may match. */
+/** Returns true also for other conditions, and undefined if the expression may match. */
 export function mayMatch(match: unknown, path: string): boolean | undefined {
   const ignoresCase = at(match, 'case_sensitive') === false;
   const plain = (text: string | undefined) => (ignoresCase ? text?.toLowerCase() : text);
@@ -40,14 +38,13 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
   if (folder !== undefined) return subject === folder || subject.startsWith(`${folder}/`);
   const expression = textAt(match, 'safe_regex', 'regex');
   if (expression === undefined) return true;
-  return matchesExpression(`^${expression}$`, { path, ignoresCase });
+  return matchesExpression(`^${expression}$`, path, ignoresCase);
 }
 
 export interface Setting {
   readonly filter: string;
   readonly isOff: boolean;
   readonly policy: string | undefined;
-  /** The check names the header with the request's id. */
   readonly hasRequestId: boolean;
   readonly hasService: boolean;
   readonly isExtAuthz: boolean;
@@ -70,16 +67,11 @@ export function settingsOf(level: YamlMap): Setting[] {
   });
 }
 
-/** Whether requests pass without this check. The most specific setting decides; `levels` begins with it. */
+/** The first level with a setting for the filter decides. */
 export function isSwitchedOff(filter: Filter, levels: readonly YamlMap[]): boolean {
   for (const level of levels) {
     const own = settingsOf(level).find((setting) => setting.filter === filter.name);
     if (own !== undefined) return own.isOff;
   }
   return at(filter.map, 'disabled') === true;
-}
-
-/** The settings that a route has for this filter, the most specific first. */
-export function levelsOf(route: YamlMap, { map, owner }: VirtualHost): YamlMap[] {
-  return [route, map, owner];
 }

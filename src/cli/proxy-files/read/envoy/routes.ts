@@ -1,41 +1,26 @@
-/** Where a file of Envoy passes requests on, and which routes switch the check off. */
 import { addressOf } from '../addresses.ts';
-import { hostsOf } from '../path-policies.ts';
 import type { Route } from '../routes.ts';
 import type { Site } from '../unchecked-paths.ts';
 import { at, isMap, listAt, mapsAt, textAt, type YamlMap } from '../yaml.ts';
 import {
-  askedCluster,
   checkOf,
+  clusterOf,
   type EnvoyFile,
   type Filter,
   filtersIn,
   isExtAuthz,
   type Manager,
 } from './config.ts';
-import {
-  isCertain,
-  isNarrow,
-  isSwitchedOff,
-  levelsOf,
-  mayMatch,
-  pathOf,
-  routeName,
-} from './route.ts';
+import { isCertain, isNarrow, isSwitchedOff, mayMatch, pathOf, routeName } from './route.ts';
 
 export function envoyRoutes(envoy: EnvoyFile): Route[] {
-  const { checks } = envoy;
-  const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
+  const isHeadgate = new Set(envoy.checks.map(({ config }) => clusterOf(config)));
   const targets = [
     ...envoy.managers.flatMap((manager) => managerTargets(manager, envoy)),
-    ...envoy.tunnels.flatMap((tunnel) =>
-      clustersOf(tunnel).map(({ cluster }) => ({
-        what: `the TCP proxy ${textAt(tunnel, 'stat_prefix') ?? ''}`.trim(),
-        place: envoy.placeOf(tunnel),
-        cluster,
-        isChecked: false,
-      })),
-    ),
+    ...envoy.tunnels.flatMap((tunnel) => {
+      const what = `the TCP proxy ${textAt(tunnel, 'stat_prefix') ?? ''}`.trim();
+      return uncheckedTargets([tunnel], what, envoy.placeOf(tunnel));
+    }),
   ];
   return targets
     .filter(({ cluster }) => !isHeadgate.has(cluster))
@@ -53,73 +38,62 @@ interface Target extends Omit<Route, 'servers'> {
 }
 
 function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
+  const { map, what, routes } = manager;
   const check = checkOf(manager, envoy);
   if (check === undefined && manager.isInternal) return [];
-  if (check === undefined) return wholeTargets(manager, manager.map, { envoy, what: manager.what });
+  if (check === undefined) return uncheckedTargets(actionsOf(routes), what, envoy.placeOf(map));
   return [
-    ...manager.hosts.flatMap((host) =>
-      host.routes.flatMap((route) => {
-        const levels = levelsOf(route, host);
-        return clustersOf(route.route).flatMap(({ cluster, own }): Target[] => {
-          const isOff = isSwitchedOff(check, own === undefined ? levels : [own, ...levels]);
-          // Other findings are about routes for some paths.
-          if (isOff && own === undefined && isNarrow(route.match)) return [];
-          const what = routeName(route.match);
-          return [{ what, place: envoy.placeOf(route), cluster, isChecked: !isOff }];
-        });
+    ...routes.flatMap(({ map, match, action, levels }) =>
+      clustersOf(action).flatMap(({ cluster, own }): Target[] => {
+        const isOff = isSwitchedOff(check, own === undefined ? levels : [own, ...levels]);
+        // Other findings are about routes for some paths.
+        if (isOff && own === undefined && isNarrow(match)) return [];
+        return [{ what: routeName(match), place: envoy.placeOf(map), cluster, isChecked: !isOff }];
       }),
     ),
     ...upgradeTargets(manager, envoy),
   ];
 }
 
-function wholeTargets(
-  { hosts }: Manager,
-  map: YamlMap,
-  { envoy, what }: { envoy: EnvoyFile; what: string },
-): Target[] {
-  const routes = hosts.flatMap((host) => host.routes);
-  const clusters = routes.flatMap(({ route }) => clustersOf(route));
-  return [...new Set(clusters.map(({ cluster }) => cluster))].map((cluster) => ({
-    what,
-    place: envoy.placeOf(map),
-    cluster,
-    isChecked: false,
-  }));
+function actionsOf(routes: Manager['routes']): unknown[] {
+  return routes.map(({ action }) => action);
 }
 
-/** Upgrades whose own filters lack the check, and those through which a client can send more requests. */
-function upgradeTargets(manager: Manager, envoy: EnvoyFile): Target[] {
-  const routes = manager.hosts.flatMap((host) => host.routes);
-  const ofRoutes = routes.flatMap((route) => listAt(route, 'route', 'upgrade_configs'));
-  const isOn = (upgrade: unknown) => at(upgrade, 'enabled') !== false;
-  const open = manager.upgrades.flatMap((upgrade) => {
+function uncheckedTargets(actions: readonly unknown[], what: string, place: string): Target[] {
+  const clusters = new Set(actions.flatMap(clustersOf).map(({ cluster }) => cluster));
+  return [...clusters].map((cluster) => ({ what, place, cluster, isChecked: false }));
+}
+
+/** Finds upgrades whose own filters lack the check, and those through which a client can send more requests. */
+function upgradeTargets({ upgrades, routes }: Manager, envoy: EnvoyFile): Target[] {
+  const ofRoute = (action: unknown) => listAt(action, 'upgrade_configs').filter(isOn).map(typeOf);
+  const used = new Set(actionsOf(routes).flatMap(ofRoute));
+  const open = upgrades.filter((upgrade) => {
     const type = typeOf(upgrade);
-    const isUsed = isOn(upgrade) || ofRoutes.some((each) => typeOf(each) === type && isOn(each));
     const own = listAt(upgrade, 'filters').length > 0;
     const isOpen = isTunnel(type) || (own && !hasCheck(upgrade, envoy.checks));
-    return isUsed && isOpen
-      ? wholeTargets(manager, upgrade, { envoy, what: `the upgrade ${type}` })
-      : [];
+    return isOpen && (isOn(upgrade) || used.has(type));
   });
-  const tunnels = routes.flatMap((route) => {
-    const types = listAt(route, 'route', 'upgrade_configs').filter(isOn).map(typeOf);
-    return types.filter(isTunnel).flatMap((type) =>
-      clustersOf(route.route).map(({ cluster }) => ({
-        what: `the upgrade ${type}`,
-        place: envoy.placeOf(route),
-        cluster,
-        isChecked: false,
-      })),
-    );
-  });
-  return [...open, ...tunnels];
+  return [
+    ...open.flatMap((upgrade) =>
+      uncheckedTargets(actionsOf(routes), `the upgrade ${typeOf(upgrade)}`, envoy.placeOf(upgrade)),
+    ),
+    ...routes.flatMap(({ map, action }) =>
+      ofRoute(action)
+        .filter(isTunnel)
+        .flatMap((type) => uncheckedTargets([action], `the upgrade ${type}`, envoy.placeOf(map))),
+    ),
+  ];
+}
+
+function isOn(upgrade: unknown): boolean {
+  return at(upgrade, 'enabled') !== false;
 }
 
 function hasCheck(upgrade: YamlMap, checks: readonly Filter[]): boolean {
-  const clusters = checks.map(({ config }) => askedCluster(config));
+  const clusters = checks.map(({ config }) => clusterOf(config));
   const own = filtersIn(mapsAt(upgrade, 'filters'));
-  return own.some((filter) => isExtAuthz(filter) && clusters.includes(askedCluster(filter.config)));
+  return own.some((filter) => isExtAuthz(filter) && clusters.includes(clusterOf(filter.config)));
 }
 
 function typeOf(upgrade: unknown): string {
@@ -130,7 +104,7 @@ function isTunnel(type: string): boolean {
   return type !== '' && type.toLowerCase() !== 'websocket';
 }
 
-/** Where a route or a proxy of TCP leads, with what a weighted cluster says itself. */
+/** Returns where a route or a proxy of TCP leads. A weighted cluster has its own settings. */
 export function clustersOf(
   action: unknown,
 ): { readonly cluster: string; readonly own?: YamlMap }[] {
@@ -142,21 +116,21 @@ export function clustersOf(
   return one === undefined ? weighted : [{ cluster: one }, ...weighted];
 }
 
-/** The virtual hosts of HTTP connection managers with the filter. */
 export function envoySites(envoy: EnvoyFile): Site[] {
   return envoy.managers.flatMap((manager) => {
     const filter = checkOf(manager, envoy);
     if (filter === undefined) return [];
     return manager.hosts.map(
-      (host): Site => ({
-        hosts: hostsOf(listAt(host.map, 'domains').map(String)),
-        paths: host.routes.flatMap(({ match }) => pathOf(match) ?? []),
+      ({ names, routes }): Site => ({
+        hosts: names,
+        paths: routes.flatMap(({ match }) => pathOf(match) ?? []),
         choose(path) {
-          const route = host.routes.find(({ match }) => mayMatch(match, path) !== false);
-          const match = route?.match;
-          if (route === undefined || !isCertain(match) || !mayMatch(match, path)) return undefined;
-          const isUnchecked = isMap(route.route) && isSwitchedOff(filter, levelsOf(route, host));
-          return { what: routeName(match), place: envoy.placeOf(route), isUnchecked };
+          const route = routes.find(({ match }) => mayMatch(match, path) !== false);
+          if (route === undefined) return undefined;
+          const { map, match, action, levels } = route;
+          if (!isCertain(match) || !mayMatch(match, path)) return undefined;
+          const isUnchecked = isMap(action) && isSwitchedOff(filter, levels);
+          return { what: routeName(match), place: envoy.placeOf(map), isUnchecked };
         },
       }),
     );

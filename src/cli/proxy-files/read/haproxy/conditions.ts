@@ -1,8 +1,7 @@
-/** Whether the condition of a line of HAProxy holds for a path. */
 import { matchesExpression } from '../expression.ts';
 import type { Line, Section } from './sections.ts';
 
-/** Undefined if it depends on other things than the path. Without a condition it holds. */
+/** Returns undefined if the condition depends on other things than the path. */
 export function holds({ words }: Line, section: Section, path: string): boolean | undefined {
   const at = conditionAt(words);
   if (at === -1) return true;
@@ -11,17 +10,15 @@ export function holds({ words }: Line, section: Section, path: string): boolean 
     if (word === 'or' || word === '||') alternatives.push([]);
     else alternatives.at(-1)?.push(word);
   }
-  const values = alternatives.map((each) => holdsAll(each, section, path));
-  const value = values.includes(true) || (values.includes(undefined) ? undefined : false);
+  const value = someOf(alternatives.map((each) => holdsAll(each, section, path)));
   return value === undefined || words[at] === 'if' ? value : !value;
 }
 
-/** Where the condition of a line begins, or -1. */
 export function conditionAt(words: readonly string[]): number {
   return words.findIndex((word) => word === 'if' || word === 'unless');
 }
 
-/** Whether all terms hold: `name`, `!name` or `{ test }`. */
+/** The terms are `name`, `!name` and `{ test }`. */
 function holdsAll(words: readonly string[], section: Section, path: string): boolean | undefined {
   const values: (boolean | undefined)[] = [];
   for (let i = 0; i < words.length; i++) {
@@ -34,8 +31,7 @@ function holdsAll(words: readonly string[], section: Section, path: string): boo
     if (end === -1) return undefined;
     i = end;
   }
-  if (values.includes(false)) return false;
-  return values.includes(undefined) ? undefined : true;
+  return !values.includes(false) && (values.includes(undefined) ? undefined : true);
 }
 
 /** An acl with several lines holds if one of them does. */
@@ -43,11 +39,13 @@ function fitsAny(name: string, { lines }: Section, path: string): boolean | unde
   const values = lines
     .filter(({ words }) => words[0] === 'acl' && words[1] === name)
     .map(({ words }) => fits(words.slice(2), path));
-  if (values.includes(true)) return true;
-  return values.length === 0 || values.includes(undefined) ? undefined : false;
+  return values.length === 0 ? undefined : someOf(values);
 }
 
-/** `path_beg /static /assets`, `path -i -m beg /static` */
+function someOf(values: readonly (boolean | undefined)[]): boolean | undefined {
+  return values.includes(true) || (values.includes(undefined) ? undefined : false);
+}
+
 function fits([fetch = '', ...rest]: readonly string[], path: string): boolean | undefined {
   let test = fetch.replace(/^(path|url)(,lower|,url_dec)*/, 'path');
   let ignoresCase = false;
@@ -58,10 +56,8 @@ function fits([fetch = '', ...rest]: readonly string[], path: string): boolean |
     else if (word === '-m') test = `${test}_${rest[++i]}`;
     else values.push(word);
   }
-  if (test === 'path_reg') {
-    const found = values.map((each) => matchesExpression(each, { path, ignoresCase }));
-    return found.includes(true) || (found.includes(undefined) ? undefined : false);
-  }
+  if (test === 'path_reg')
+    return someOf(values.map((each) => matchesExpression(each, path, ignoresCase)));
   if (values.length === 0 || values.some((each) => !/^[/.]/.test(each))) return undefined;
   const lower = (value: string) => (ignoresCase ? value.toLowerCase() : value);
   const subject = lower(path);

@@ -21,7 +21,7 @@ export function haproxyFindings(sections: readonly Section[]): Diagnostic[] {
   ];
 }
 
-/** The sections that checks pass: the backend that leads to headgate, and the frontends that lead to it. */
+/** Checks pass the backend that leads to headgate, and the frontends that lead to it. */
 function partsOf(sections: readonly Section[]): Section[] {
   const backend = gatewayOf(sections);
   if (backend === undefined) return [];
@@ -38,10 +38,8 @@ function disturbedBy(inherited: readonly Line[]): Diagnostic[] {
   const lines = [...new Set(inherited)].filter(({ words }) => DISTURBING.test(words.join(' ')));
   const [first] = lines;
   if (first === undefined) return [];
-  const written = lines
-    .map(({ words, number }) => `${words.join(' ')} (line ${number})`)
-    .join(', ');
-  const problem = `the sections of headgate inherit ${written}`;
+  const written = lines.map(({ words, number }) => `${words.join(' ')} (line ${number})`);
+  const problem = `the sections of headgate inherit ${written.join(', ')}`;
   return [found('check-inherits', first.place, problem)];
 }
 
@@ -78,5 +76,5 @@ function withoutDefaults(sections: readonly Section[], parts: readonly Section[]
 }
 
 function isProxy({ kind }: Section): boolean {
-  return kind === 'frontend' || kind === 'listen' || kind === 'backend';
+  return /^(frontend|listen|backend)$/.test(kind);
 }

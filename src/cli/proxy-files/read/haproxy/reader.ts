@@ -1,4 +1,3 @@
-/** Reads a file of HAProxy. */
 import type { ProxyFacts, ReadProxyFile } from '../reader.ts';
 import { haproxyFindings } from './findings.ts';
 import { haproxyRewrites } from './rewrites.ts';

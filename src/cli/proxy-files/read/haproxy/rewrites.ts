@@ -1,4 +1,3 @@
-/** Lines of HAProxy that change the path after the check. */
 import { expressionSamples } from '../expression-samples.ts';
 import {
   changeTo,
@@ -11,12 +10,11 @@ import {
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { conditionAt, holds } from './conditions.ts';
-import { asks, type Passage, passagesOf, serversOf } from './routes.ts';
+import { hasCheck, type Passage, passagesOf, serversOf } from './routes.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
 
 export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
-  const routes = passagesOf(sections);
-  const checked = routes.filter(({ from, to }) => asks(from) || asks(to));
+  const checked = passagesOf(sections).filter(({ from, to }) => hasCheck(from) || hasCheck(to));
   const places = new Set(checked.flatMap(({ from, to }) => [from, to]));
   return [...places].flatMap((section) => {
     const routes = checked.filter(({ from, to }) => from === section || to === section);
@@ -25,26 +23,21 @@ export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
       routes.some(
         ({ from, to }) => from === section || backendsFor(path, from, routes).includes(to),
       );
-    return linesAfterCheck(section).flatMap((line): Rewrite[] => {
-      const change = changeOf(line);
-      if (change === undefined) return [];
-      return [
-        {
-          what: line.words.slice(0, 3).join(' '),
-          place: line.place,
-          hosts: undefined,
-          change,
-          sent: pathsIn(line, section),
-          isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
-          isServed: (path) =>
-            routes.some(({ from }) =>
-              backendsFor(path, from, routes).some((to) =>
-                serversOf(to.lines).some((each) => reached.has(each)),
-              ),
-            ),
-        },
-      ];
-    });
+    const isServed = (path: string) =>
+      routes
+        .flatMap(({ from }) => backendsFor(path, from, routes))
+        .some((to) => serversOf(to.lines).some((each) => reached.has(each)));
+    return linesAfterCheck(section).flatMap((line) =>
+      changesBy(line).map((change) => ({
+        what: line.words.slice(0, 3).join(' '),
+        place: line.place,
+        hosts: undefined,
+        change,
+        sent: pathsIn(line, section),
+        isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
+        isServed,
+      })),
+    );
   });
 }
 
@@ -64,7 +57,6 @@ function backendsFor(path: string, from: Section, routes: readonly Passage[]): S
   return backends;
 }
 
-/** Paths that fit the condition of the line, as far as it names some. */
 function pathsIn({ words }: Line, { lines }: Section): string[] {
   const at = conditionAt(words);
   const condition = at === -1 ? [] : words.slice(at + 1);
@@ -72,19 +64,19 @@ function pathsIn({ words }: Line, { lines }: Section): string[] {
     ({ words: [first, name = ''] }) => first === 'acl' && condition.includes(name),
   );
   return [...condition, ...named.flatMap((acl) => acl.words)].flatMap((word) => {
-    if (word.startsWith('^')) return expressionSamples(word, {});
+    if (word.startsWith('^')) return expressionSamples(word);
     return /^[/.]/.test(word) ? [word, SAMPLE + word] : [];
   });
 }
 
-function changeOf({ words: [first, action = '', a = '', b = ''] }: Line): PathChange | undefined {
-  if (first !== 'http-request') return undefined;
-  if (/^replace-(path|pathq|uri)$/.test(action)) return { expression: a, target: withGroups(b) };
-  if (!/^set-(path|pathq|uri)$/.test(action)) return undefined;
+function changesBy({ words: [first, action = '', a = '', b = ''] }: Line): PathChange[] {
+  if (first !== 'http-request') return [];
+  if (/^replace-(path|pathq|uri)$/.test(action)) return [{ expression: a, target: withGroups(b) }];
+  if (!/^set-(path|pathq|uri)$/.test(action)) return [];
   const regsub = /^%\[(?:path|pathq|url),regsub\(([^,]*),([^,)]*)[^\]]*\)\]$/.exec(a);
-  if (regsub !== null) return partReplaced(unquoted(regsub[1]), unquoted(regsub[2]));
+  if (regsub !== null) return [partReplaced(unquoted(regsub[1]), unquoted(regsub[2]))];
   const target = a.replaceAll(/%\[(?:path|pathq|url)\]/g, OLD_PATH);
-  return changeTo(target.replaceAll(/%\[[^\]]*\]/g, UNKNOWN_TEXT));
+  return [changeTo(target.replaceAll(/%\[[^\]]*\]/g, UNKNOWN_TEXT))];
 }
 
 function unquoted(text = ''): string {

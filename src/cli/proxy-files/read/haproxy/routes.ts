@@ -1,4 +1,3 @@
-/** Where HAProxy passes requests on, and which of them the condition of the check leaves out. */
 import { addressOf } from '../addresses.ts';
 import type { Route } from '../routes.ts';
 import type { Site } from '../unchecked-paths.ts';
@@ -10,31 +9,29 @@ export function haproxyRoutes(sections: readonly Section[]): Route[] {
     what: `the ${from.kind} ${from.name}`,
     place: (line ?? from).place,
     servers: serversOf(to.lines),
-    isChecked: asks(from) || asks(to),
+    isChecked: hasCheck(from) || hasCheck(to),
   }));
 }
 
 export interface Passage {
   readonly from: Section;
   readonly to: Section;
-  /** Undefined: the section has the servers itself. */
   readonly line: Line | undefined;
 }
 
-/** From each frontend that passes requests on to each of its backends. */
 export function passagesOf(sections: readonly Section[]): Passage[] {
   return sections.flatMap((from) => {
-    if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];
+    if ((from.kind !== 'frontend' && from.kind !== 'listen') || takesEveryRequest(from)) return [];
     const lines = linesWithin(from);
     const usual = lines.findLast(({ words }) => words[0] === 'default_backend');
-    const targets = [
-      ...lines.filter(({ words }) => words[0] === 'use_backend'),
-      ...(usual === undefined ? [] : [usual]),
+    const targets = lines.filter(({ words }) => words[0] === 'use_backend');
+    if (usual !== undefined) targets.push(usual);
+    return [
+      ...targets.flatMap((line) =>
+        backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
+      ),
+      ...(from.kind === 'listen' ? [{ from, to: from, line: undefined }] : []),
     ];
-    const passages: Passage[] = targets.flatMap((line) =>
-      backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
-    );
-    return from.kind === 'listen' ? [...passages, { from, to: from, line: undefined }] : passages;
   });
 }
 
@@ -49,12 +46,12 @@ function backendsNamed(name: string, sections: readonly Section[]): Section[] {
   );
 }
 
-export function asks(section: Section): boolean {
+export function hasCheck(section: Section): boolean {
   return linesWithin(section).some(isCheck);
 }
 
-/** It redirects or refuses every request, as the usual frontend for HTTP without TLS does. */
-function answersItself(section: Section): boolean {
+/** The usual frontend for HTTP without TLS redirects or refuses every request. */
+function takesEveryRequest(section: Section): boolean {
   const hasTls = section.lines.some(({ words }) => words[0] === 'bind' && words.includes('ssl'));
   return linesWithin(section).some(
     ({ words }) =>
@@ -99,11 +96,11 @@ function siteOf(section: Section): Site {
     paths: section.lines.flatMap(({ words }) => words.filter((word) => /^\/[\w./-]*$/.test(word))),
     choose(path) {
       const allowing = allows.find((line) => holds(line, section, path) !== false);
-      const asked = checks.map((check) => holds(check, section, path));
-      if (first === undefined || asked.includes(undefined)) return undefined;
+      const checked = checks.map((check) => holds(check, section, path));
+      if (first === undefined || checked.includes(undefined)) return undefined;
       if (allowing === undefined) {
         const what = 'the condition of the check';
-        return { what, place: first.place, isUnchecked: !asked.includes(true) };
+        return { what, place: first.place, isUnchecked: !checked.includes(true) };
       }
       if (holds(allowing, section, path) === undefined) return undefined;
       const what = 'http-request allow above the check';

@@ -1,5 +1,3 @@
-/** The sections of a file of HAProxy, with what they inherit. */
-
 export interface Line {
   readonly words: readonly string[];
   readonly number: number;
@@ -7,14 +5,13 @@ export interface Line {
 }
 
 export interface Section {
-  /** `frontend`, `listen`, `backend`, `defaults`, `global` or another one. */
   readonly kind: string;
   readonly name: string;
   readonly number: number;
   readonly place: string;
   readonly lines: readonly Line[];
-  /** The `defaults` section whose lines come before its own. */
   readonly defaults: Section | undefined;
+  /** The section names its `defaults`. */
   readonly isFrom: boolean;
 }
 
@@ -42,22 +39,14 @@ export function haproxySections(file: string, text: string): Section[] {
     // A `defaults` section inherits only from one that it names.
     const defaults = named === undefined && kind !== 'defaults' ? last : known;
     const name = from === 0 ? '' : (rest[0] ?? '');
-    const section = {
-      kind,
-      name,
-      number: i + 1,
-      place,
-      lines: [],
-      defaults,
-      isFrom: named !== undefined,
-    };
+    const isFrom = named !== undefined;
+    const section = { kind, name, number: i + 1, place, lines: [], defaults, isFrom };
     sections.push(section);
     if (kind === 'defaults') last = section;
   }
   return sections;
 }
 
-/** The lines that apply in a section, those of its `defaults` first. */
 export function linesWithin(section: Section): readonly Line[] {
   const { defaults, lines } = section;
   return defaults === undefined ? lines : [...linesWithin(defaults), ...lines];
@@ -71,7 +60,6 @@ export function gatewayOf(sections: readonly Section[]): Section | undefined {
   return sections.find(({ kind, name }) => kind === 'backend' && name === 'headgate');
 }
 
-/** One word, up to a space or a comment. */
 const WORD = /\s*((?:[^\s"'\\#]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+)/y;
 const QUOTED = /"((?:[^"\\]|\\.)*)"|'([^']*)'|\\([\s"'\\#])/g;
 

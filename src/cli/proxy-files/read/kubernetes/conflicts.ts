@@ -2,34 +2,30 @@
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
 import { at, isMap, listAt, textAt } from '../yaml.ts';
-import type { Asking, KubernetesObject } from './kinds.ts';
+import type { AuthorizerUse, KubernetesObject } from './kinds.ts';
 
 export function conflictsOf(
-  asking: readonly Asking[],
+  uses: readonly AuthorizerUse[],
   objects: readonly KubernetesObject[],
 ): Diagnostic[] {
-  const ours = asking.filter(({ isHeadgate, isProvider }) => isHeadgate && !isProvider);
+  const ours = uses.filter(({ isHeadgate, isProvider }) => isHeadgate && !isProvider);
+  const others = uses.filter(({ isHeadgate, isProvider }) => !isHeadgate && !isProvider);
   return [
     ...ours.flatMap((our) =>
-      asking
-        .filter((other) => !other.isHeadgate && !other.isProvider && isSamePlace(our, other))
-        .map(({ place, what, authorizer }) =>
-          found(
-            'authorizer-excluded',
-            place,
-            `${what} asks ${authorizer} for what ${our.what} (${our.place}) asks headgate for, and the proxy asks only one of them`,
-          ),
-        ),
+      others
+        .filter(({ object }) => isSamePlace(our.object, object))
+        .map(({ place, what, authorizer }) => {
+          const problem = `${what} asks ${authorizer} for what ${our.what} (${our.place}) asks headgate for, and the proxy asks only one of them`;
+          return found('authorizer-excluded', place, problem);
+        }),
     ),
     ...ours.flatMap((our) => replacedBy(our, objects)),
     ...ours.flatMap(loosened),
   ];
 }
 
-/** Whether both objects are for the same requests, as far as the file says. */
-function isSamePlace({ object: a }: Asking, { object: b }: Asking): boolean {
-  if (a === b) return false;
-  if (a.kind !== b.kind || a.namespace !== b.namespace) return false;
+function isSamePlace(a: KubernetesObject, b: KubernetesObject): boolean {
+  if (a === b || a.kind !== b.kind || a.namespace !== b.namespace) return false;
   const [ours, others] = [placesOf(a), placesOf(b)];
   if (a.kind === 'AuthorizationPolicy' && (ours.length === 0 || others.length === 0)) return true;
   return ours.some((each) => others.includes(each));
@@ -58,7 +54,7 @@ function targetName(target: unknown): string {
 }
 
 /** A SecurityPolicy for a route replaces the whole one for its gateway, unless it is merged. */
-function replacedBy(our: Asking, objects: readonly KubernetesObject[]): Diagnostic[] {
+function replacedBy(our: AuthorizerUse, objects: readonly KubernetesObject[]): Diagnostic[] {
   if (our.object.kind !== 'SecurityPolicy') return [];
   if (!targetsOf(our.object.value).some((target) => textAt(target, 'kind') === 'Gateway'))
     return [];
@@ -70,17 +66,14 @@ function replacedBy(our: Asking, objects: readonly KubernetesObject[]): Diagnost
         at(value, 'spec', 'mergeType') === undefined &&
         targetsOf(value).some((target) => textAt(target, 'kind')?.endsWith('Route')),
     )
-    .map(({ name, place }) =>
-      found(
-        'authorizer-excluded',
-        place,
-        `the SecurityPolicy ${name} is for a route, has no extAuth, and replaces ${our.what} (${our.place}) of its gateway there`,
-      ),
-    );
+    .map(({ name, place }) => {
+      const problem = `the SecurityPolicy ${name} is for a route, has no extAuth, and replaces ${our.what} (${our.place}) of its gateway there`;
+      return found('authorizer-excluded', place, problem);
+    });
 }
 
-/** Settings of the same object by which requests pass without headgate. */
-function loosened({ object, place }: Asking): Diagnostic[] {
+/** Finds settings of the same object by which requests pass without headgate. */
+function loosened({ object, place }: AuthorizerUse): Diagnostic[] {
   const { kind, value } = object;
   const annotation = (name: string) =>
     textAt(value, 'metadata', 'annotations', `nginx.ingress.kubernetes.io/${name}`);

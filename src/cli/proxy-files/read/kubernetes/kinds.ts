@@ -1,5 +1,3 @@
-/** Which authorizer an object of Kubernetes lets a proxy ask. */
-
 import { at, isMap, listAt, textAt, yamlDocument } from '../yaml.ts';
 
 export interface KubernetesObject {
@@ -8,23 +6,22 @@ export interface KubernetesObject {
   readonly kind: string;
   readonly group: string;
   readonly name: string;
-  /** Empty: the file does not say. */
+  /** Empty if the file does not name it. */
   readonly namespace: string;
 }
 
-export interface Asking {
+/** An object by which a proxy asks an authorizer. */
+export interface AuthorizerUse {
   readonly object: KubernetesObject;
   readonly place: string;
   readonly what: string;
   readonly authorizer: string;
   readonly isHeadgate: boolean;
-  /** It only describes an authorizer, and another object names it. */
+  /** The object only describes an authorizer, and another object names it. */
   readonly isProvider: boolean;
 }
 
-/** An extension provider of Istio. */
 export interface Provider {
-  readonly object: KubernetesObject;
   readonly name: string;
   readonly service: string;
   readonly isHeadgate: boolean;
@@ -32,55 +29,47 @@ export interface Provider {
 
 const INGRESS_NGINX = 'nginx.ingress.kubernetes.io';
 
-export function askingOf(object: KubernetesObject, providers: readonly Provider[]): Asking[] {
-  const { value, kind, group } = object;
-  const asks = (authorizer: string | undefined, isHeadgate: boolean, isProvider = false) =>
-    authorizer === undefined ? [] : [asking(object, { authorizer, isHeadgate, isProvider })];
+export function authorizersOf(
+  object: KubernetesObject,
+  providers: readonly Provider[],
+): AuthorizerUse[] {
+  const { value, kind, group, name: title, place } = object;
+  const what = `the ${kind}${title === '' ? '' : ` ${title}`}`;
+  const use = (authorizer: string | undefined, isHeadgate: boolean, isProvider = false) =>
+    authorizer === undefined ? [] : [{ object, place, what, authorizer, isHeadgate, isProvider }];
   if (kind === 'Ingress') {
     const url = textAt(value, 'metadata', 'annotations', `${INGRESS_NGINX}/auth-url`);
-    return asks(url, /\/ingress-nginx\/?$/.test(url ?? ''));
+    return use(url, /\/ingress-nginx\/?$/.test(url ?? ''));
   }
   if (kind === 'SecurityPolicy' && group === 'gateway.envoyproxy.io') {
     const extAuth = at(value, 'spec', 'extAuth');
     const service = serviceOf(at(extAuth, 'grpc') ?? at(extAuth, 'http'));
-    return asks(service, isOurs(service, textAt(extAuth, 'http', 'path')));
+    return use(service, isOurs(service, textAt(extAuth, 'http', 'path')));
   }
   if (kind === 'AuthorizationPolicy' && textAt(value, 'spec', 'action') === 'CUSTOM') {
     const name = textAt(value, 'spec', 'provider', 'name');
     const known = providers.find((each) => each.name === name);
-    return asks(name, known?.isHeadgate ?? isOurs(name));
+    return use(name, known?.isHeadgate ?? isOurs(name));
   }
   if (kind === 'HTTPProxy') {
     const name = textAt(value, 'spec', 'virtualhost', 'authorization', 'extensionRef', 'name');
-    return asks(name, isOurs(name));
+    return use(name, isOurs(name));
   }
   if (kind === 'HTTPRoute')
     return listAt(value, 'spec', 'rules')
       .flatMap((rule) => listAt(rule, 'filters'))
       .flatMap((filter) => {
         const service = serviceOf(at(filter, 'externalAuth'));
-        return asks(service, isOurs(service, textAt(filter, 'externalAuth', 'http', 'path')));
+        return use(service, isOurs(service, textAt(filter, 'externalAuth', 'http', 'path')));
       });
   if (kind === 'Middleware') {
     const address = textAt(value, 'spec', 'forwardAuth', 'address');
     // A router may have several.
-    return /\/traefik\/?$/.test(address ?? '') ? asks(address, true) : [];
+    return /\/traefik\/?$/.test(address ?? '') ? use(address, true) : [];
   }
-  return providersOf(object).flatMap(({ service, isHeadgate }) => asks(service, isHeadgate, true));
+  return providersOf(object).flatMap(({ service, isHeadgate }) => use(service, isHeadgate, true));
 }
 
-interface Found {
-  readonly authorizer: string;
-  readonly isHeadgate: boolean;
-  readonly isProvider: boolean;
-}
-
-function asking(object: KubernetesObject, found: Found): Asking {
-  const { kind, name, place } = object;
-  return { object, place, what: `the ${kind}${name === '' ? '' : ` ${name}`}`, ...found };
-}
-
-/** `headgate.headgate` of the first backend that a reference names. */
 function serviceOf(reference: unknown): string | undefined {
   const backend = listAt(reference, 'backendRefs')[0] ?? at(reference, 'backendRef') ?? undefined;
   const name = textAt(backend, 'name');
@@ -88,14 +77,13 @@ function serviceOf(reference: unknown): string | undefined {
   return name && (namespace === undefined ? name : `${name}.${namespace}`);
 }
 
-/** By its name, because an object has only names; or by a path of headgate. */
+/** An object may have only names, so the name decides, or a path of headgate. */
 function isOurs(name: string | undefined, path?: string): boolean {
   return name !== undefined && (/headgate/i.test(name) || /^\/envoy\/?$/.test(path ?? ''));
 }
 
-/** Those of a mesh configuration: the values of a chart, an IstioOperator, or the ConfigMap of Istio. */
-export function providersOf(object: KubernetesObject): Provider[] {
-  const { value } = object;
+/** Reads the mesh configuration in the values of a chart, an IstioOperator, or the ConfigMap of Istio. */
+export function providersOf({ value }: KubernetesObject): Provider[] {
   const mesh = textAt(value, 'data', 'mesh');
   const configurations = [
     value,
@@ -110,7 +98,7 @@ export function providersOf(object: KubernetesObject): Provider[] {
       const service = textAt(check, 'service');
       if (!isMap(check) || name === undefined || service === undefined) return [];
       const isHeadgate = isOurs(service, textAt(check, 'pathPrefix'));
-      return [{ object, name, service, isHeadgate }];
+      return [{ name, service, isHeadgate }];
     }),
   );
 }

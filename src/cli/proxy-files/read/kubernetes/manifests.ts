@@ -1,21 +1,18 @@
-/** Reads objects of Kubernetes: which of them ask headgate, and which ask another authorizer in its place. */
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
 import type { ReadProxyFile } from '../reader.ts';
 import { isMap, lineOf, listAt, textAt, type YamlMap, yamlDocuments } from '../yaml.ts';
 import { conflictsOf } from './conflicts.ts';
-import { type Asking, askingOf, type KubernetesObject, providersOf } from './kinds.ts';
+import { type AuthorizerUse, authorizersOf, type KubernetesObject, providersOf } from './kinds.ts';
 
 const MAX_OBJECTS = 5_000;
 
-/** A key at the beginning of a line or of a map in braces. */
 const KEY = /(?:^|[{,])[ \t]*"?(apiVersion|kind|extensionProviders)"?[ \t]*:/gm;
 
 /** Nothing is compared, because other objects have what belongs to it. */
 export const readManifests: ReadProxyFile = ({ file, text }) =>
   isManifest(text) ? { own: manifestFindings(file, text) } : undefined;
 
-/** Whether the text has objects of Kubernetes, or values with the providers of Istio. */
 export function isManifest(text: string): boolean {
   const keys = new Set([...text.matchAll(KEY)].map(([, key]) => key));
   return (keys.has('apiVersion') && keys.has('kind')) || keys.has('extensionProviders');
@@ -25,34 +22,27 @@ export function isManifest(text: string): boolean {
 export function manifestFindings(file: string, text: string): Diagnostic[] {
   const objects = objectsIn(file, text);
   const providers = objects.flatMap(providersOf);
-  const asking = objects.flatMap((object) => askingOf(object, providers));
-  const ours = asking.filter(({ isHeadgate }) => isHeadgate);
-  if (ours.length === 0) return [unknown(file, objects, asking)];
-  const conflicts = conflictsOf(asking, objects);
-  const isNamed = (each: Asking) => conflicts.some(({ file }) => file === each.place);
-  const others = asking
-    .filter((each) => !each.isHeadgate && !each.isProvider && !isNamed(each))
+  const uses = objects.flatMap((object) => authorizersOf(object, providers));
+  const ours = uses.filter(({ isHeadgate }) => isHeadgate);
+  if (ours.length === 0) return [unknown(file, objects, uses)];
+  const conflicts = conflictsOf(uses, objects);
+  const named = new Set(conflicts.map((each) => each.file));
+  const others = uses
+    .filter(({ isHeadgate, isProvider, place }) => !isHeadgate && !isProvider && !named.has(place))
     .map(({ place, what, authorizer }) =>
       found('other-authorizer', place, `${what} asks ${authorizer}, and not headgate`),
     );
   const findings = [...conflicts, ...others];
   if (findings.length > 0) return findings;
-  const names = ours.map(({ what }) => what).join(', ');
-  return [
-    found(
-      'proxy-file',
-      file,
-      `objects of Kubernetes; headgate is asked by ${names}; headers, addresses and secrets were not compared`,
-    ),
-  ];
+  const problem = `objects of Kubernetes; headgate is asked by ${ours.map(({ what }) => what).join(', ')}; headers, addresses and secrets were not compared`;
+  return [found('proxy-file', file, problem)];
 }
 
 function unknown(
   file: string,
   objects: readonly KubernetesObject[],
-  asking: readonly Asking[],
+  [first]: readonly AuthorizerUse[],
 ): Diagnostic {
-  const [first] = asking;
   if (first !== undefined) {
     const { place, what, authorizer } = first;
     const problem = `does not ask headgate: ${what} asks ${authorizer}`;

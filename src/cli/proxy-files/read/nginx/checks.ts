@@ -1,39 +1,29 @@
 /** Finds what a `server` or `http` block does to the check itself, which NGINX treats as another request. */
-
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
-import type { Directive } from '../../nginx-syntax/directive.ts';
+import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { found } from '../catalog.ts';
 import { matchesExpression } from '../expression.ts';
-import { asksHeadgate, type Level, nearest } from './levels.ts';
+import { type Level, nearest, passesToHeadgate } from './levels.ts';
 
-/** Values with which the line has no effect on the check. */
-const HARMLESS: Readonly<Record<string, string>> = {
-  proxy_cache: 'off',
-  proxy_store: 'off',
-  proxy_bind: 'off',
-  proxy_set_body: '',
-  recursive_error_pages: 'off',
-};
-const EFFECTS: Readonly<Record<string, string>> = {
-  proxy_cache: 'so one verdict is used for other requests',
-  proxy_store: 'so verdicts are written to files',
-  proxy_bind: 'so headgate is asked from another address',
-  proxy_set_body: 'so headgate refuses the check',
-  recursive_error_pages: 'so a denial may become a 500',
-};
+const INHERITED: readonly (readonly [name: string, harmless: string, effect: string])[] = [
+  ['proxy_cache', 'off', 'so one verdict is used for other requests'],
+  ['proxy_store', 'off', 'so verdicts are written to files'],
+  ['proxy_bind', 'off', 'so headgate is asked from another address'],
+  ['proxy_set_body', '', 'so headgate refuses the check'],
+  ['recursive_error_pages', 'off', 'so a denial may become a 500'],
+];
 
-/** `levels`: all blocks. */
-export function nginxChecks(levels: readonly Level[]): Diagnostic[] {
+export function checkFindings(levels: readonly Level[]): Diagnostic[] {
   return levels
-    .filter(({ at }) => at.name === 'location' && at.block.some(asksHeadgate))
+    .filter(([{ name, block }]) => name === 'location' && block.some(passesToHeadgate))
     .flatMap((check) => [...inheritedLines(check), ...caughtBy(check)]);
 }
 
-function inheritedLines({ at, around }: Level): Diagnostic[] {
-  const levels = [at, ...around];
-  return Object.entries(EFFECTS).flatMap(([name, effect]) => {
-    const [line] = nearest(name, levels);
-    if (line === undefined || line.args[0] === HARMLESS[name]) return [];
+function inheritedLines(level: Level): Diagnostic[] {
+  const [, ...around] = level;
+  return INHERITED.flatMap(([name, harmless, effect]) => {
+    const [line] = nearest(name, level);
+    if (line === undefined || line.args[0] === harmless) return [];
     // Only pages for the statuses of a verdict are in the way.
     const pages = nearest('error_page', around).flatMap(({ args }) => args);
     if (name === 'recursive_error_pages' && !pages.includes('403')) return [];
@@ -43,17 +33,16 @@ function inheritedLines({ at, around }: Level): Diagnostic[] {
 }
 
 /** NGINX runs these lines of the server in their order, for the check as well. */
-function caughtBy({ at, around }: Level): Diagnostic[] {
-  const [server] = around;
+function caughtBy([at, server]: Level): Diagnostic[] {
   const path = at.args.at(-1) ?? '';
   if (server === undefined || !path.startsWith('/')) return [];
   const end = endOf(server.block, path, true);
   if (end === undefined || end.name === 'break') return [];
-  const problem = `${[end.name, ...end.args].join(' ')} also applies to ${path}, so headgate is not asked`;
+  const problem = `${directiveText(end)} also applies to ${path}, so headgate is not asked`;
   return [found('check-rewritten', end.where, problem)];
 }
 
-/** The line that ends the rewriting of the check, or changes its path. `isCertain`: no condition that may not hold is around. */
+/** Finds the line that ends the rewriting of the check or changes its path. It is certain outside of conditions. */
 function endOf(
   block: readonly Directive[],
   path: string,
@@ -64,8 +53,10 @@ function endOf(
     if (name === 'break' && isCertain) return line;
     // A client gets such an answer itself, before the check.
     if (name === 'return') return isCertain ? line : undefined;
-    if (name === 'rewrite' && takes(args, path, isCertain))
-      return leavesIt(args, path) ? { ...line, name: 'break' } : line;
+    if (name === 'rewrite' && takes(args, path, isCertain)) {
+      const isSame = args[1] === path || args[1] === '$uri';
+      return isSame ? { ...line, name: 'break' } : line;
+    }
     if (name !== 'if') continue;
     const holds = conditionHolds(args, path);
     if (holds === false) continue;
@@ -76,24 +67,18 @@ function endOf(
 }
 
 function takes(
-  [expression = '', target = '', flag]: readonly string[],
+  [expression = '', target = '', flag = '']: readonly string[],
   path: string,
   isCertain: boolean,
-) {
-  const isRedirect =
-    /^(redirect|permanent)$/.test(flag ?? '') || /^(https?:|\$scheme)/.test(target);
-  if (isRedirect && !isCertain) return false;
+): boolean {
+  const matches = (each: string) => matchesExpression(expression, each) === true;
+  const isRedirect = /^(redirect|permanent)$/.test(flag) || /^(https?:|\$scheme)/.test(target);
   // A client is redirected itself, before the check.
-  if (isRedirect && matchesExpression(expression, { path: '/', ignoresCase: false }) === true)
-    return false;
-  return matchesExpression(expression, { path, ignoresCase: false }) === true;
+  if (isRedirect && (!isCertain || matches('/'))) return false;
+  return matches(path);
 }
 
-function leavesIt([, target]: readonly string[], path: string): boolean {
-  return target === path || target === '$uri';
-}
-
-/** Undefined if it depends on the request. */
+/** Returns undefined if it depends on the request. */
 function conditionHolds(args: readonly string[], path: string): boolean | undefined {
   const words = args
     .join(' ')
@@ -107,6 +92,6 @@ function conditionHolds(args: readonly string[], path: string): boolean | undefi
   const value = rest.join(' ').replace(/^(["'])(.*)\1$/, '$2');
   if (second === '=') return value === path;
   if (second === '!=') return value !== path;
-  const matches = matchesExpression(value, { path, ignoresCase: second.endsWith('*') });
+  const matches = matchesExpression(value, path, second.endsWith('*'));
   return matches === undefined || !second.startsWith('!') ? matches : !matches;
 }

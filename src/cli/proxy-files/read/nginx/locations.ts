@@ -1,12 +1,10 @@
-/** Which location of NGINX takes a request. */
 import type { Directive } from '../../nginx-syntax/directive.ts';
 import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
 
 interface Rule {
-  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
   readonly kind: string;
-  /** Empty for blocks that no request is matched with. */
+  /** Empty for other blocks and for locations with a name. */
   readonly text: string;
 }
 
@@ -15,18 +13,17 @@ export function ruleOf({ name, args }: Directive): Rule {
   return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
 }
 
-/** Stands for a location with an expression that may match. Nothing is known of its lines. */
-export const UNKNOWN: Level = {
-  at: {
+/** Stands for a location whose expression may match. */
+export const UNKNOWN: Level = [
+  {
     ...{ name: 'location', args: [], written: [], block: [], where: '', isPart: false },
     place: { file: '', line: 1, column: 1 },
   },
-  around: [],
-};
+];
 
-/** NGINX finds the longest prefix, then takes the first expression that matches. Undefined if there is none. */
+/** NGINX finds the longest prefix, then takes the first expression that matches. */
 export function locationFor(path: string, levels: readonly Level[]): Level | undefined {
-  const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
+  const rules = levels.map((level) => ({ level, ...ruleOf(level[0]) })).filter((each) => each.text);
   const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
   if (exact !== undefined) return exact.level;
   const [longest] = rules
@@ -34,10 +31,9 @@ export function locationFor(path: string, levels: readonly Level[]): Level | und
     .sort((a, b) => b.text.length - a.text.length);
   const inside = longest && locationFor(path, innerLevels(longest.level));
   if (inside === UNKNOWN) return inside;
-  if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
+  if (inside !== undefined && /^[=~]/.test(ruleOf(inside[0]).kind)) return inside;
   for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
-    const subject = { path, ignoresCase: kind === '~*' };
-    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
+    const matches = kind.startsWith('~') ? matchesExpression(text, path, kind === '~*') : false;
     if (matches === undefined) return UNKNOWN;
     if (matches) return locationFor(path, innerLevels(level)) ?? level;
   }
@@ -47,7 +43,7 @@ export function locationFor(path: string, levels: readonly Level[]): Level | und
 const URL_WITH_URI =
   /^[a-z]+:\/\/(?:unix:[^:]*:|(?!unix:)[^/$]*(?:\$\{?(?!request_uri|uri)\w+\}?)?[^/$]*)([/$].*)$/;
 
-/** `/api/` of `http://127.0.0.1:3000/api/`. Undefined if the request keeps its path. */
+/** Returns `/api/` of `http://127.0.0.1:3000/api/`, and undefined if the request keeps its path. */
 export function uriOf(url: string, location: Directive): string | undefined {
   const { kind, text } = ruleOf(location);
   const uri = URL_WITH_URI.exec(url)?.[1];

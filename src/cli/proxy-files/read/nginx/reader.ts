@@ -1,63 +1,96 @@
-/** Reads an NGINX configuration, with the files that it includes. */
-
 import { isElsewhere, NOT_SHOWN } from '../../../../gateway/config/text-file.ts';
 import { type NginxConfig, readNginxConfig } from '../../nginx-syntax/config.ts';
-import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
+import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
 import { NginxSyntaxError } from '../../nginx-syntax/syntax-error.ts';
 import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
 import { filesOf, includeFindings, type ProxyFiles } from '../proxy-files.ts';
-import { PRINTED_PART, type ProxyFile, partOf, type ReadFile } from '../reader.ts';
+import {
+  PRINTED_PART,
+  type ProxyFacts,
+  type ProxyFile,
+  partOf,
+  type ReadFile,
+  SECRET_HEADER,
+} from '../reader.ts';
 import { grouped } from '../rule-text.ts';
-import { nginxChecks } from './checks.ts';
-import { nginxDenials, nginxErrorPages } from './denials.ts';
-import { nginxFacts } from './facts.ts';
-import { asksHeadgate, isForHeadgate, levelsIn } from './levels.ts';
-import { nginxLosses } from './losses.ts';
+import { checkFindings } from './checks.ts';
+import { denialFindings, errorPageFindings } from './denials.ts';
+import { isForHeadgate, levelsIn, passesToHeadgate } from './levels.ts';
+import { partFindings } from './part.ts';
 import { nginxRewrites } from './rewrites.ts';
+import { nginxRoutes } from './routes.ts';
 import { nginxSites } from './sites.ts';
-import { nginxWays } from './ways.ts';
+import { serversIn } from './upstreams.ts';
 
-/** Takes every file that no other reader knows. */
 export function readNginx({ file, path, text: main, policies }: ProxyFile): ReadFile {
   const files = filesOf(path, main);
   const config = configOf(files, path);
   if (config === undefined) return { own: [found('unknown-proxy-file', file, NOT_ASKING)] };
   const { tree, text, problems } = config;
   const unread = includeFindings(problems);
-  // The includes of a part are relative to a file that is not known.
+  // Its includes are relative to a file that is not known.
   if (isPart(main, tree)) return { own: [partOf(file, main)] };
-  const facts = nginxFacts(tree);
-  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
-  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const facts = factsOf(tree);
+  const levels = named(tree, 'http').flatMap((http) => levelsIn([http]));
+  const ofSite = levels.filter(([at]) => !isForHeadgate(at));
   const own = grouped([
-    ...nginxLosses(ofSite, policies === undefined ? [] : sentByClients(policies)),
-    ...nginxDenials(ofSite),
-    ...nginxChecks(levels),
-    ...nginxErrorPages(tree),
+    ...partFindings(ofSite, policies === undefined ? [] : sentByClients(policies)),
+    ...denialFindings(ofSite),
+    ...checkFindings(levels),
+    ...errorPageFindings(tree),
   ]);
   if (facts !== undefined)
     return {
       facts,
       sites: nginxSites(tree),
-      routes: nginxWays(tree),
+      routes: nginxRoutes(tree),
       rewrites: nginxRewrites(tree),
       own,
       unread,
       text,
     };
   if (own.length > 0) return { unread, own };
-  const problem = everyDirective(tree).some(asksHeadgate)
+  const problem = everyDirective(tree).some(passesToHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
     : NOT_ASKING;
   return { unread, own: [found('unknown-proxy-file', file, `${problem}${readIn(files)}`)] };
+}
+
+function factsOf(tree: readonly Directive[]): ProxyFacts | undefined {
+  const all = everyDirective(tree);
+  const check = named(all, 'location').find(({ block }) => block.some(passesToHeadgate));
+  if (check === undefined || named(all, 'auth_request').length === 0) return undefined;
+  const { block } = check;
+  const serversOf = serversIn({ block: tree.flatMap((each) => each.block) });
+  const headers = named(block, 'proxy_set_header');
+  const nameOf = ({ args: [name = ''] }: Directive) => name.toLowerCase();
+  const sent = new Map(headers.map((line) => [nameOf(line), line.args[1] ?? '']));
+  const fromClient = (name: string) => sent.get(name) === `$http_${name.replaceAll('-', '_')}`;
+  const names = Map.groupBy(sent.keys(), fromClient);
+  const pages = named(block, 'error_page').flatMap(({ args }) => args);
+  const has = (name: string, value: string) =>
+    named(block, name).some(({ args: [first] }) => first === value);
+  return {
+    proxy: 'nginx',
+    passed: has('proxy_pass_request_headers', 'off') ? new Set(names.get(true)) : 'all',
+    owned: new Set(names.get(false)),
+    secret: sent.get(SECRET_HEADER),
+    gateways: serversOf(block.find(passesToHeadgate)?.args[0] ?? '', [check])
+      .flat()
+      .filter((address) => !address.includes('$')),
+    losesDenials: !has('proxy_intercept_errors', 'on') || !pages.includes('429'),
+    refusesAll: !pages.includes('502'),
+    place: check.where,
+    secretPlace: headers.find((line) => nameOf(line) === SECRET_HEADER)?.where,
+  };
 }
 
 const NOT_ASKING = 'does not ask headgate';
 const LOOKS_LIKE_NGINX =
   /\bauth_request\b|^\s*(http|events|server|location|upstream|map|include)\b[^\n;]*[{;]/m;
 
-/** Undefined if the text is nothing of NGINX. */
+/** Returns undefined if the text is nothing of NGINX. */
 function configOf(files: ProxyFiles, path: string): NginxConfig | undefined {
   try {
     return readNginxConfig(files);
@@ -69,17 +102,16 @@ function configOf(files: ProxyFiles, path: string): NginxConfig | undefined {
   }
 }
 
-/** Names that begin a part of an NGINX configuration. */
 const NGINX_PARTS: ReadonlySet<string> = new Set([
   ...['server', 'location', 'upstream', 'map', 'auth_request'],
 ]);
 
 function isPart(text: string, tree: readonly Directive[]): boolean {
-  if (tree.some(({ name }) => name === 'http')) return false;
+  if (named(tree, 'http').length > 0) return false;
   return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
 }
 
-/** The files of the output of `nginx -T`: it may be another NGINX than the one that the user has changed. */
+/** The output of `nginx -T` may be of another NGINX than the one that the user has changed. */
 function readIn({ main, dumped }: ProxyFiles): string {
   if (dumped === undefined) return '';
   const [, ...others] = dumped;

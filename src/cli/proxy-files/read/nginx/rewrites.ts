@@ -1,26 +1,24 @@
-/** The lines of NGINX after which a request has another path than its client sent. */
-
-import type { Directive } from '../../nginx-syntax/directive.ts';
+import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { expressionSamples } from '../expression-samples.ts';
 import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { type CheckedServer, checkedServers } from './behind-check.ts';
-import { innerLevels, type Level, levelsIn, nearest, PASS } from './levels.ts';
+import { innerLevels, type Level, levelsIn, nearest, passesOf } from './levels.ts';
 import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
-import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
+import { serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
   return checkedServers(tree).flatMap((checked) => {
     const { server, hosts } = checked;
-    const places = new Places(checked, serversIn(server.around[0] ?? server.at));
+    const { begins, ends } = placesIn(checked);
     return movesOf(server).map(({ line, from, change, stays = false, becomesGet = false }) => ({
-      what: [line.name, ...line.args].join(' '),
+      what: directiveText(line),
       place: line.where,
       hosts,
       change,
-      sent: from === undefined ? [] : samplesIn(from.at),
-      isApplied: (path) => places.begins(from, path),
-      isServed: (path) => places.ends(stays ? from : undefined, path),
+      sent: from === undefined ? [] : samplesIn(from[0]),
+      isApplied: (path) => begins(from, path),
+      isServed: (path) => ends(stays ? from : undefined, path),
       becomesGet,
     }));
   });
@@ -28,7 +26,7 @@ export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
 
 interface Move {
   readonly line: Directive;
-  /** The location in which the line is. Undefined: it stands in the server, for all of them. */
+  /** The location with the line. Undefined if the line stands in the server, for all of them. */
   readonly from: Level | undefined;
   readonly change: PathChange;
   /** The request stays in its location. Otherwise NGINX looks for the location of the new path. */
@@ -36,21 +34,20 @@ interface Move {
   readonly becomesGet?: boolean;
 }
 
-/** What NGINX calls the path, as far as the query is no part of it. */
 const URI = /\$\{?(?:uri|document_uri|request_uri|fastcgi_script_name)\b\}?/g;
 const QUERY = /\$\{?(?:is_args|args|query_string)\b\}?|\?[\s\S]*$/g;
 
 function movesOf(server: Level): Move[] {
-  return levelsIn(server.at, server.around).flatMap((level) => {
-    const { at, around } = level;
-    const levels = [at, ...around];
-    const location = levels.find(({ name }) => name === 'location');
-    const from = location && { at: location, around: levels.slice(levels.indexOf(location) + 1) };
-    const isPassing = at.block.some(({ name }) => PASS.test(name));
-    const files = isPassing || at.name !== 'location' ? [] : nearest('index', levels);
+  return levelsIn(server).flatMap((level) => {
+    const [at] = level;
+    const start = level.findIndex(({ name }) => name === 'location');
+    const [location, ...around] = start === -1 ? [] : level.slice(start);
+    const from: Level | undefined = location && [location, ...around];
+    const isPassing = passesOf(at).length > 0;
+    const files = isPassing || at.name !== 'location' ? [] : nearest('index', level);
     const changes = [
       ...at.block.flatMap((line) =>
-        changesBy(line, { location, isPassing }).map((each) => ({ line, ...each })),
+        changesBy(line, location, isPassing).map((each) => ({ line, ...each })),
       ),
       ...files.flatMap((line) => indexes(line).map((change) => ({ line, change }))),
     ];
@@ -64,15 +61,10 @@ function movesOf(server: Level): Move[] {
   });
 }
 
-interface Surroundings {
-  readonly location: Directive | undefined;
-  /** The block passes requests on to an application. */
-  readonly isPassing: boolean;
-}
-
 function changesBy(
   { name, args }: Directive,
-  { location, isPassing }: Surroundings,
+  location: Directive | undefined,
+  isPassing: boolean,
 ): Pick<Move, 'change' | 'stays' | 'becomesGet'>[] {
   const [first = '', second = '', flag = ''] = args;
   const last = args.at(-1) ?? '';
@@ -92,7 +84,7 @@ function changesBy(
   return [{ change: changeTo(last), becomesGet: true }];
 }
 
-/** A URI in `proxy_pass` takes the place of what the location names. With a variable, it is the whole path. */
+/** A URI in `proxy_pass` replaces what the location names, or with a variable the whole path. */
 function passed(url: string, location: Directive): PathChange[] {
   const uri = uriOf(url, location);
   const { kind, text } = ruleOf(location);
@@ -114,52 +106,40 @@ function indexes({ args }: Directive): PathChange[] {
 
 function samplesIn(location: Directive): readonly string[] {
   const { kind, text } = ruleOf(location);
-  return kind.startsWith('~') ? expressionSamples(text, {}) : [text];
+  return kind.startsWith('~') ? expressionSamples(text) : [text];
 }
 
-class Places {
-  readonly #checked: CheckedServer;
-  readonly #locations: readonly Level[];
-  readonly #serversOf: ServersOf;
+function placesIn({ server, isChecked, isReached }: CheckedServer) {
+  const locations = innerLevels(server);
+  const [at, http = at] = server;
+  const serversOf = serversIn(http);
   /** Every line of a server needs the locations of the same paths. */
-  readonly #known = new Map<string, Level | undefined>();
-
-  constructor(checked: CheckedServer, serversOf: ServersOf) {
-    this.#checked = checked;
-    this.#locations = innerLevels(checked.server);
-    this.#serversOf = serversOf;
-  }
-
-  /** Whether a request with this path gets to the lines of a location. */
-  begins(from: Level | undefined, path: string): boolean {
-    if (!this.#checked.isReached(path)) return false;
-    if (from === undefined || from.at.args[0]?.startsWith('@')) return true;
-    const location = this.#locationFor(path);
-    return location === UNKNOWN || location?.at === from.at;
-  }
-
-  /** Whether the changed request gets to an application to which the new path belongs, by a way that asks headgate. */
-  ends(stayed: Level | undefined, path: string): boolean {
-    const usual = this.#locationFor(path);
-    if (usual === UNKNOWN) return true;
-    const last = stayed ?? usual;
-    if (last === undefined || !this.#checked.isChecked(last)) return false;
-    const reached = this.#serversAt(last);
-    if (reached.length === 0) return false;
-    const own = usual === undefined ? [] : this.#serversAt(usual);
-    // If no application gets the path from clients, only the application knows it.
-    if (own.length === 0) return usual === undefined || !this.#checked.isChecked(usual);
-    return own.some((each) => reached.includes(each));
-  }
-
-  #locationFor(path: string): Level | undefined {
-    if (!this.#known.has(path)) this.#known.set(path, locationFor(path, this.#locations));
-    return this.#known.get(path);
-  }
-
-  #serversAt(level: Level): readonly string[] {
-    return level.at.block
-      .filter(({ name }) => PASS.test(name))
-      .flatMap(({ args }) => this.#serversOf(args[0] ?? '', level).flat());
-  }
+  const known = new Map<string, Level | undefined>();
+  const locationOf = (path: string): Level | undefined => {
+    if (!known.has(path)) known.set(path, locationFor(path, locations));
+    return known.get(path);
+  };
+  const serversAt = (level: Level) =>
+    passesOf(level[0]).flatMap((pass) => serversOf(pass, level).flat());
+  return {
+    begins(from: Level | undefined, path: string): boolean {
+      if (!isReached(path)) return false;
+      if (from === undefined || from[0].args[0]?.startsWith('@')) return true;
+      const location = locationOf(path);
+      return location === UNKNOWN || location?.[0] === from[0];
+    },
+    /** Tells whether the changed request gets, by a checked route, to an application to which the new path belongs. */
+    ends(stayed: Level | undefined, path: string): boolean {
+      const usual = locationOf(path);
+      if (usual === UNKNOWN) return true;
+      const last = stayed ?? usual;
+      if (last === undefined || !isChecked(last)) return false;
+      const reached = serversAt(last);
+      if (reached.length === 0) return false;
+      const own = usual === undefined ? [] : serversAt(usual);
+      // If no application gets the path from clients, only the application knows it.
+      if (own.length === 0) return usual === undefined || !isChecked(usual);
+      return own.some((each) => reached.includes(each));
+    },
+  };
 }

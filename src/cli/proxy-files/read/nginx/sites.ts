@@ -1,54 +1,43 @@
-/** The servers of NGINX that ask headgate, and what their locations do with a request. */
-
-import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
+import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
-import { hostsOf } from '../path-policies.ts';
+import { type Hosts, hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
-import { innerLevels, isChecked, type Level, levelsIn, PASS } from './levels.ts';
+import { innerLevels, isChecked, type Level, levelsIn, passesOf, serverLevels } from './levels.ts';
 import { locationFor, ruleOf } from './locations.ts';
+import { listensOf } from './routes.ts';
 import { serversIn } from './upstreams.ts';
-import { listensOf } from './ways.ts';
 
-/** With these, another location may take the request, or none. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'internal']);
-
-/** The servers with a location that asks headgate. The others are for something else. */
 export function nginxSites(tree: readonly Directive[]): Site[] {
   const servers = everyDirective(tree).filter(({ name, args }) => name === 'server' && !args[0]);
   const own = new Set(servers.flatMap(listensOf).map((each) => addressOf(each)));
-  return serversThatAsk(tree).map((server) => siteOf(server, own));
+  return checkingServers(tree).map((server) => siteOf(server, own));
 }
 
-export function serversThatAsk(tree: readonly Directive[]): Level[] {
-  return tree
-    .filter(({ name }) => name === 'http')
-    .flatMap((http) => levelsIn(http, []))
-    .filter(({ at }) => at.name === 'server')
-    .filter(({ at, around }) =>
-      levelsIn(at, around).some((each) => each.at.name === 'location' && isChecked(each)),
+export function checkingServers(tree: readonly Directive[]): Level[] {
+  return named(tree, 'http')
+    .flatMap(serverLevels)
+    .filter((server) =>
+      levelsIn(server).some((level) => level[0].name === 'location' && isChecked(level)),
     );
 }
 
-/** Undefined unless all of its names are names of hosts or domains. */
-export function hostsOfServer({ block }: Directive): readonly string[] | undefined {
-  return hostsOf(block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args));
+export function hostsOfServer({ block }: Directive): Hosts {
+  return hostsOf(named(block, 'server_name').flatMap(({ args }) => args));
 }
 
 function siteOf(server: Level, own: ReadonlySet<string>): Site {
-  const { block } = server.at;
-  const moves = everyDirective(block.filter(({ name }) => name !== 'location')).some(
-    ({ name }) => name === 'rewrite',
-  );
-  const inside = levelsIn(server.at, server.around).map(({ at }) => ruleOf(at));
-  const isUnknown = moves || block.some(({ name }) => name === 'return');
-  const serversOf = serversIn(server.around[0] ?? server.at);
-  // A server of this NGINX may ask headgate.
+  const [at, http = at] = server;
+  const outside = everyDirective(at.block.filter(({ name }) => name !== 'location'));
+  const isUnknown = named(outside, 'rewrite').length > 0 || named(at.block, 'return').length > 0;
+  const rules = levelsIn(server).map(([each]) => ruleOf(each));
+  const serversOf = serversIn(http);
+  // A server of this NGINX may check the request.
   const comesBack = (target: string, level: Level) =>
     target.includes('$') ||
     serversOf(target, level).some((all) => all.some((each) => own.has(each)));
   return {
-    hosts: hostsOfServer(server.at),
-    paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
+    hosts: hostsOfServer(at),
+    paths: rules.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
     choose: (path) => {
       const level = isUnknown ? undefined : locationFor(path, innerLevels(server));
       return level && choiceOf(level, (target) => comesBack(target, level));
@@ -56,15 +45,18 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
   };
 }
 
-/** Undefined if another location may take the request. */
+/** Returns undefined if another location may take the request. */
 function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
-  const { block, args, where } = level.at;
-  const pass = block.find(({ name }) => PASS.test(name));
-  if (block.some(leadsElsewhere) || pass === undefined) return undefined;
-  const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
+  const [{ block, args, where }] = level;
+  const [pass] = passesOf(level[0]);
+  if (leadsElsewhere(block) || pass === undefined) return undefined;
+  const isUnchecked = !isChecked(level) && !comesBack(pass);
   return { what: `location ${args.join(' ')}`, place: where, isUnchecked };
 }
 
-function leadsElsewhere({ name, args }: Directive): boolean {
-  return ELSEWHERE.has(name) || (name === 'try_files' && args.at(-1)?.startsWith('=') !== true);
+function leadsElsewhere(block: readonly Directive[]): boolean {
+  return (
+    named(block, 'rewrite', 'return', 'internal').length > 0 ||
+    named(block, 'try_files').some(({ args }) => !args.at(-1)?.startsWith('='))
+  );
 }

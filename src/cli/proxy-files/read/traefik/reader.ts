@@ -1,13 +1,11 @@
-/** Reads a file of Traefik with routers, services and middlewares, and the one with which Traefik starts. */
-
 import { found } from '../catalog.ts';
 import { filesOnDisk } from '../proxy-files.ts';
 import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { at, isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
+import { isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
 import { traefikRewrites } from './rewrites.ts';
-import { asksHeadgate, traefikSites } from './sites.ts';
+import { traefikRoutes } from './routes.ts';
+import { leadsToHeadgate, traefikSites } from './sites.ts';
 import { type TraefikStart, traefikStart } from './start.ts';
-import { traefikWays } from './ways.ts';
 
 export const readTraefik: ReadProxyFile = ({ file, path, text }) => {
   const start = /^entryPoints:/m.test(text) ? traefikStart(yamlOf(text)) : undefined;
@@ -30,23 +28,20 @@ function readRouters(file: string, text: string, start?: TraefikStart): ReadFile
   return {
     facts,
     sites: traefikSites(all),
-    routes: traefikWays(all, start),
+    routes: traefikRoutes(all, start),
     rewrites: traefikRewrites(all),
   };
 }
 
 function factsOf(yaml: unknown): ProxyFacts | undefined {
   const values = (key: string) => mapsWith(yaml, key).map((map) => map[key]);
-  const check = values('forwardAuth').find(asksHeadgate);
+  const check = values('forwardAuth').find(leadsToHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
   const set = values('customRequestHeaders').flatMap(entriesOf);
   const url = new URL(textAt(check, 'address') ?? '');
-  const viaItself = values('services').flatMap((map) =>
-    entriesOf(at(map, 'headgate', 'loadBalancer')),
-  );
-  const servers = viaItself.flatMap(([name, list]) =>
-    name === 'servers' && Array.isArray(list) ? list : [],
+  const servers = values('services').flatMap((map) =>
+    listAt(map, 'headgate', 'loadBalancer', 'servers'),
   );
   return {
     proxy: 'traefik',
@@ -69,13 +64,11 @@ function factsOf(yaml: unknown): ProxyFacts | undefined {
 const READ = "Traefik's routers in YAML only";
 const TOML_TABLE = /^[ \t]*\[\[?(http|tcp)\.[\w.-]+\]\]?[ \t]*$/m;
 
-/** Says what other files of Traefik are. */
 export const readOtherTraefik: ReadProxyFile = ({ file, text }) => {
   const problem = otherTraefikFile(text);
   return problem === undefined ? undefined : { own: [found('unknown-proxy-file', file, problem)] };
 };
 
-/** Why a file of Traefik has nothing to examine. Undefined: it is none. */
 export function otherTraefikFile(text: string): string | undefined {
   if (/^[^#\n]*\btraefik\.http\.\w+\./m.test(text))
     return `has labels of Traefik; headgate doctor reads ${READ}`;
@@ -83,7 +76,7 @@ export function otherTraefikFile(text: string): string | undefined {
   return 'is the file with which Traefik starts; name the one with its routers';
 }
 
-/** Traefik fills in templates of Go before it reads a file. Their text becomes a word, and lines of them comments. */
+/** Traefik fills in templates of Go before it reads a file. Here they become words, and lines of them comments. */
 function yamlOf(text: string): unknown {
   const plain = text
     .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')

@@ -1,4 +1,3 @@
-/** Middlewares of Traefik that change the path after the check. */
 import {
   changeTo,
   OLD_PATH,
@@ -8,16 +7,17 @@ import {
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { at, listAt, mapsWith, textAt } from '../yaml.ts';
+import { serversOf } from './routes.ts';
 import { byPriority, isCheck, type Router, type Routing, routersIn, takes } from './sites.ts';
-import { serversOf } from './ways.ts';
 
 export function traefikRewrites(routing: Routing): Rewrite[] {
   return mapsWith(routing.yaml, 'routers').flatMap((map) => {
     const routers = routersIn(map, routing);
-    const isAsked = routers.some(({ asks }) => asks);
-    return routers
-      .filter(({ asks }) => asks || !isAsked)
-      .flatMap((router) => rewritesOf(router, routers, map));
+    const checked = routers.filter(({ isChecked }) => isChecked);
+    // If no router has the check, its entry point does, which is in another file.
+    return (checked.length > 0 ? checked : routers).flatMap((router) =>
+      rewritesOf(router, routers, map),
+    );
   });
 }
 
@@ -53,14 +53,17 @@ function changesBy(middleware: unknown): { kind: string; change: PathChange }[] 
   const added = textAt(middleware, 'addPrefix', 'prefix');
   const replacement = textAt(middleware, 'replacePathRegex', 'replacement') ?? '';
   const prefixes = listAt(middleware, 'stripPrefix', 'prefixes').map(String);
-  const one = (kind: string, change: PathChange | undefined) =>
-    change === undefined ? [] : [{ kind, change }];
   return [
-    ...one('replacePath', path === undefined ? path : changeTo(path)),
-    ...one('replacePathRegex', regex === undefined ? regex : partReplaced(regex, replacement)),
-    ...one('addPrefix', added === undefined ? added : changeTo(`${added}${OLD_PATH}`)),
-    ...prefixes.flatMap((prefix) =>
-      one('stripPrefix', prefixReplaced(prefix.replace(/\/$/, ''), '')),
-    ),
+    ...(path === undefined ? [] : [{ kind: 'replacePath', change: changeTo(path) }]),
+    ...(regex === undefined
+      ? []
+      : [{ kind: 'replacePathRegex', change: partReplaced(regex, replacement) }]),
+    ...(added === undefined
+      ? []
+      : [{ kind: 'addPrefix', change: changeTo(`${added}${OLD_PATH}`) }]),
+    ...prefixes.map((prefix) => ({
+      kind: 'stripPrefix',
+      change: prefixReplaced(prefix.replace(/\/$/, ''), ''),
+    })),
   ];
 }

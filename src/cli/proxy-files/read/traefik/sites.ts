@@ -1,10 +1,7 @@
-/** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
-
 import { readRule } from '../../traefik-rule.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
 import { at, isMap, lineOfKey, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
 
-/** The file with the routers. */
 export interface Routing {
   readonly yaml: unknown;
   readonly file: string;
@@ -15,29 +12,24 @@ export interface Router {
   readonly place: string;
   readonly entryPoints: string;
   readonly service: string;
-  /** Their names without that of this provider, with those of chains. */
   readonly middlewares: readonly string[];
   readonly priority: number;
-  readonly asks: boolean;
+  readonly isChecked: boolean;
   /** Undefined if the rule has conditions besides a host and paths. */
   readonly rule: Rule | undefined;
 }
 
 interface Rule {
   readonly host: string | undefined;
-  /** Path prefixes end with a star. Empty: any path. */
+  /** Path prefixes end with a star. If it is empty, any path fits. */
   readonly paths: readonly string[];
 }
 
-/**
- * One for each host of each set of entry points with a router that asks headgate. If no router does, the entry point
- * does, which is in another file.
- */
 export function traefikSites(routing: Routing): Site[] {
   return mapsWith(routing.yaml, 'routers').flatMap((map) => {
     const routers = routersIn(map, routing);
-    const asked = new Set(routers.filter(({ asks }) => asks).map(({ entryPoints }) => entryPoints));
-    return [...asked].flatMap((entryPoints) => {
+    const checked = routers.filter(({ isChecked }) => isChecked);
+    return [...new Set(checked.map(({ entryPoints }) => entryPoints))].flatMap((entryPoints) => {
       const own = routers.filter((each) => each.entryPoints === entryPoints);
       const hosts = new Set(own.map(({ rule }) => rule?.host));
       return [...hosts].map((host) => siteOf(host, own));
@@ -45,12 +37,10 @@ export function traefikSites(routing: Routing): Site[] {
   });
 }
 
-/** Whether a `forwardAuth` is the check of headgate. */
-export function asksHeadgate(forwardAuth: unknown): boolean {
+export function leadsToHeadgate(forwardAuth: unknown): boolean {
   return /\/traefik\/?$/.test(textAt(forwardAuth, 'address') ?? '');
 }
 
-/** The routers of a map such as `http`. */
 export function routersIn(http: YamlMap, { file }: Routing): Router[] {
   const { routers } = http;
   if (!isMap(routers)) return [];
@@ -70,13 +60,13 @@ function siteOf(host: string | undefined, all: readonly Router[]): Site {
     choose(path) {
       const router = routers.find(({ rule }) => rule === undefined || takes(rule, path));
       if (router?.rule === undefined) return undefined;
-      const { name, place, asks } = router;
-      return { what: `the router ${name}`, place, isUnchecked: !asks };
+      const { name, place, isChecked } = router;
+      return { what: `the router ${name}`, place, isUnchecked: !isChecked };
     },
   };
 }
 
-/** Traefik tries the highest first. */
+/** Traefik tries the highest priority first. */
 export function byPriority(a: Router, b: Router): number {
   return b.priority - a.priority;
 }
@@ -85,7 +75,7 @@ export function takes({ paths }: Rule, path: string): boolean {
   return paths.length === 0 || paths.some((rule) => fitsRule(path, rule));
 }
 
-/** The middlewares of these names in their order, with those of a chain in place of it. */
+/** Replaces chains by their middlewares. */
 export function partsOf(
   names: readonly unknown[],
   http: unknown,
@@ -100,7 +90,7 @@ export function partsOf(
 }
 
 export function isCheck(middleware: string, http: unknown): boolean {
-  return asksHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
+  return leadsToHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
 }
 
 function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: unknown): Router {
@@ -112,19 +102,18 @@ function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: u
     priority: Number(value.priority) || rule.length,
     service: plainName(value.service ?? ''),
     middlewares,
-    asks: middlewares.some((each) => isCheck(each, http)),
+    isChecked: middlewares.some((each) => isCheck(each, http)),
     rule: ruleOf(rule),
   };
 }
 
-/** `headgate@file` */
 export function plainName(name: unknown): string {
   return String(name).replace(/@file$/, '');
 }
 
 const READABLE: readonly string[] = ['Host', 'Path', 'PathPrefix'];
 
-/** Undefined if the rule has more than one host, or other conditions. */
+/** Returns undefined if the rule has more than one host, or other conditions. */
 function ruleOf(text: string): Rule | undefined {
   const alternatives = readRule(text) ?? [];
   const isReadable = alternatives.flat().every(({ name, args: [arg = ''], isNegated }) => {

@@ -1,17 +1,14 @@
-/** Reads the file with which Traefik starts: where its routers are, and the middlewares of its entry points. */
 import { at, isMap, listAt, mapsWith, textAt } from '../yaml.ts';
 import { plainName } from './sites.ts';
 
 export interface TraefikStart {
-  /** The file with the routers. */
+  /** The name of the file with the routers. */
   readonly routers: string;
-  /** The entry points of routers that name none. */
   readonly usual: readonly string[];
-  /** The names of the middlewares of an entry point, without that of their provider. */
   middlewaresOf(entryPoint: string): readonly string[];
 }
 
-/** Undefined if it is another file, or names no file with routers. */
+/** Returns undefined for another file, or without a file of routers. */
 export function traefikStart(yaml: unknown): TraefikStart | undefined {
   const root = mapsWith(yaml, 'entryPoints').find(({ entryPoints }) => isMap(entryPoints));
   const routers = textAt(root, 'providers', 'file', 'filename');

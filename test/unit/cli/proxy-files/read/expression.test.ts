@@ -6,7 +6,7 @@ import {
 } from '../../../../../src/cli/proxy-files/read/expression.ts';
 
 const matches = (expression: string, path: string, ignoresCase = false) =>
-  matchesExpression(expression, { path, ignoresCase });
+  matchesExpression(expression, path, ignoresCase);
 
 test.each([
   ['^/login', '/logins', true],
@@ -80,7 +80,7 @@ test('agrees with the engine of JavaScript', () => {
     .map((all) => `/${all.join('')}`);
   fc.assert(
     fc.property(expression, path, fc.boolean(), (written, subject, ignoresCase) => {
-      const found = matchExpression(written, { path: subject, ignoresCase });
+      const found = matchExpression(written, subject, ignoresCase);
       const expected = new RegExp(written, ignoresCase ? 'i' : '').exec(subject);
       if (found === undefined) return;
       expect(found === null).toBe(expected === null);

@@ -6,8 +6,8 @@ import {
   otherTraefikFile,
   readTraefik,
 } from '../../../../../src/cli/proxy-files/read/traefik/reader.ts';
+import { traefikRoutes } from '../../../../../src/cli/proxy-files/read/traefik/routes.ts';
 import { traefikStart } from '../../../../../src/cli/proxy-files/read/traefik/start.ts';
-import { traefikWays } from '../../../../../src/cli/proxy-files/read/traefik/ways.ts';
 import { yamlDocument } from '../../../../../src/cli/proxy-files/read/yaml.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
@@ -104,7 +104,7 @@ describe('another way to an application', () => {
     const routes = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
       return uncheckedRoutes(
-        traefikWays(
+        traefikRoutes(
           { file: 'd.yaml', yaml: yamlDocument(text) },
           traefikStart(yamlDocument(start)),
         ),

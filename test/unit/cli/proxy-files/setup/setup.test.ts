@@ -60,7 +60,7 @@ test.each(PROXIES)(
     expect(parts.filter(({ text }) => text.includes('/account'))).toHaveLength(1);
     const { includes } = nextSteps({ ...DEFAULT_ANSWERS, proxy, existing: true });
     // A snippet of Caddy needs no file of its own.
-    for (const [line] of includes.filter(([line]) => line !== 'import headgate'))
+    for (const { line } of includes.filter(({ line }) => line !== 'import headgate'))
       expect(names.some((name) => line.includes(name))).toBe(true);
   },
 );

@@ -1,4 +1,3 @@
-/** Why an answer lacks the headers of headgate or is not its denial, by the counters of the gateway. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
@@ -8,7 +7,7 @@ export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
   ...(['answered-403', 'gateway-unreachable', 'answered-by-site', 'not-limited'] as const),
 ]);
 
-/** `before` and `after`: the state of the gateway around the request. */
+/** Says why an answer lacks the headers of headgate or is not its denial, by the counters before and after it. */
 export function explained(
   finding: Diagnostic,
   before: GatewayState,
@@ -28,8 +27,8 @@ export function explained(
   if (after.refused > before.refused)
     return { ...finding, message: `${message}: ${WRONG_SECRET[0]}`, remedy: WRONG_SECRET[1] };
   if (isChecked) return { ...finding, message: `${message}: ${ALLOWED}` };
-  if (rule === 'answered-by-site') return { ...finding, message: `${message}: ${NOT_CHECKED[0]}` };
-  return { ...finding, message: `${message}: ${NOT_CHECKED[0]}`, remedy: NOT_CHECKED[1] };
+  const unchecked = { ...finding, message: `${message}: ${NOT_CHECKED[0]}` };
+  return rule === 'answered-by-site' ? unchecked : { ...unchecked, remedy: NOT_CHECKED[1] };
 }
 
 const CHECKED_503 = 'the gateway runs and got the check';
@@ -52,11 +51,11 @@ export async function* denialFindings(target: Target, opsUrl: string): AsyncGene
   const url = new URL(target.url);
   url.pathname += REFUSED;
   const before = await gatewayState(opsUrl);
-  const answer = before && (await send({ ...target, url }));
-  if (answer === undefined || answer instanceof Error || answer.isDenial) return;
+  const reply = before && (await send({ ...target, url }));
+  if (reply === undefined || reply instanceof Error || reply.isDenial) return;
   const after = await gatewayState(opsUrl);
   if (hasDenied(before, after))
-    yield found('denial-lost', url.href, `status ${answer.status}: ${DENIAL_LOST}`);
+    yield found('denial-lost', url.href, `status ${reply.status}: ${DENIAL_LOST}`);
 }
 
 function hasDenied(before: GatewayState | undefined, after: GatewayState | undefined): boolean {

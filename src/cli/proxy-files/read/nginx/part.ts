@@ -1,86 +1,79 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
-
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
-import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
+import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
 import { found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
-import { asks, inherited, isChecked, type Level, nearest, onlyLeadsOn } from './levels.ts';
+import { inherited, isCheck, isChecked, isOn, type Level, nearest, onlyLeadsOn } from './levels.ts';
 
-/** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
-/** What a location can ask besides `auth_request`. */
+/** These refuse clients besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
 const MOST_NAMED = 5;
 /** Without these, applications take the proxy for the client, write wrong links, or get no websockets. */
 const VITAL = /^(host|forwarded|x-forwarded-[a-z]+|x-real-ip|upgrade|connection)$/i;
 
-/** `levels`: those of the site. `forwarded`: names of headers that the part passes on to the application. */
-export function nginxLosses(levels: readonly Level[], forwarded: readonly string[]): Diagnostic[] {
+/** `forwarded` are the headers that the part passes on to the application. */
+export function partFindings(
+  levelsOfSite: readonly Level[],
+  forwarded: readonly string[],
+): Diagnostic[] {
   return [
-    ...levels
+    ...levelsOfSite
       .filter(hasPart)
       .flatMap((level) => [...lostLines(level), ...satisfied(level), ...oldPart(level, forwarded)]),
-    ...levels.flatMap(missingPart),
-    ...levels.flatMap(replacedCheck),
-    ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
+    ...levelsOfSite.flatMap(missingPart),
+    ...levelsOfSite.flatMap(replacedCheck),
+    ...levelsOfSite.filter((level) => !hasPart(level)).flatMap(hiddenPart),
   ];
 }
 
-/** Whether the block includes headgate's part. */
-function hasPart({ at }: Level): boolean {
-  return at.block.some((each) => asks(each) || (each.isPart && each.block.length === 0));
+function hasPart([{ block }]: Level): boolean {
+  return block.some((each) => isCheck(each) || (each.isPart && each.block.length === 0));
 }
 
-/** Names the lines as they are to be copied. */
 function lostLines(level: Level): Diagnostic[] {
-  const { at } = level;
-  const lost = ALL_OR_NONE.map((name) => lostOf(name, level));
-  const headers = lost.flat().filter(({ name }) => name === 'proxy_set_header');
+  const [at] = level;
+  const lost = ALL_OR_NONE.flatMap((name) => lostOf(name, level));
+  const headers = named(lost, 'proxy_set_header');
   const vital = headers.some(isVital) ? headers : [];
-  const others = lost.flat().filter((line) => !vital.includes(line));
   const finding = (
     id: 'proxy-headers-not-inherited' | 'lines-not-inherited',
     lines: Directive[],
-  ) =>
-    lines.length === 0
-      ? []
-      : [
-          found(
-            id,
-            at.where,
-            `${linesAt(lines)} ${lines.length === 1 ? 'does' : 'do'} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`,
-          ),
-        ];
+  ) => {
+    if (lines.length === 0) return [];
+    const verb = lines.length === 1 ? 'does' : 'do';
+    const problem = `${linesAt(lines)} ${verb} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`;
+    return [found(id, at.where, problem)];
+  };
   return [
     ...finding('proxy-headers-not-inherited', vital),
-    ...finding('lines-not-inherited', others),
+    ...finding(
+      'lines-not-inherited',
+      lost.filter((line) => !vital.includes(line)),
+    ),
   ];
 }
 
 function lostOf(name: string, level: Level): readonly Directive[] {
-  const { at, around } = level;
-  const own = at.block.filter((each) => each.name === name);
+  const [at, ...around] = level;
+  const own = named(at.block, name);
   if (own.length === 0 || !own.every(isOfHeadgate)) return [];
   if (name.startsWith('proxy_') && !passesOverHttp(at)) return [];
-  if (name === 'add_header' && inherited('add_header_inherit', [at, ...around]) === 'merge')
-    return [];
+  if (name === 'add_header' && inherited('add_header_inherit', level) === 'merge') return [];
   const lost = nearest(name, around).filter((each) => !isOfHeadgate(each) && !isOnlyFor403(each));
   // NGINX itself answers there only if a body is too large.
   if (!onlyLeadsOn(level)) return lost;
   return name === 'error_page' ? lost.filter((line) => statusesOf(line).includes('413')) : [];
 }
 
-/** `3 lines (nginx.conf:3, nginx.conf:4, nginx.conf:5)` */
 function linesAt(lines: readonly Directive[]): string {
   const places = [...new Set(lines.map(({ where }) => where))];
   const more = places.length > MOST_NAMED ? [`${places.length - MOST_NAMED} more`] : [];
-  const named = [...places.slice(0, MOST_NAMED), ...more].join(', ');
-  return `${lines.length} line${lines.length === 1 ? '' : 's'} (${named})`;
+  const listed = [...places.slice(0, MOST_NAMED), ...more].join(', ');
+  return `${lines.length} line${lines.length === 1 ? '' : 's'} (${listed})`;
 }
 
-/** Lines for 403 are left out: they belong elsewhere. */
-function without403(line: Directive): string {
-  const { name, written } = line;
+function without403({ name, written }: Directive): string {
   const kept = name === 'error_page' ? written.filter((each) => each !== '403') : written;
   return `${[name, ...kept].join(' ')};`;
 }
@@ -100,7 +93,7 @@ function isOnlyFor403(line: Directive): boolean {
   return line.name === 'error_page' && statusesOf(line).join() === '403';
 }
 
-/** Lines of the part, also without the comments around it. */
+/** Recognizes lines of the part also without the comments around it. */
 function isOfHeadgate({ name, args, isPart }: Directive): boolean {
   const [first = '', second = ''] = args;
   if (isPart || args.some((each) => /[$@]headgate_/.test(each))) return true;
@@ -111,13 +104,12 @@ function isOfHeadgate({ name, args, isPart }: Directive): boolean {
 }
 
 /** The part is in a block around this location, and the location has own lines in place of those of the part. */
-function hiddenPart({ at, around }: Level): Diagnostic[] {
+function hiddenPart(level: Level): Diagnostic[] {
+  const [at, ...around] = level;
   const isInside = at.name === 'location' || at.name === 'if';
-  if (!isInside || !isChecked({ at, around }) || at.block.some(({ name }) => name === 'return'))
-    return [];
+  if (!isInside || !isChecked(level) || named(at.block, 'return').length > 0) return [];
   const hidden = ['error_page', 'add_header'].filter(
-    (name) =>
-      at.block.some((each) => each.name === name) && nearest(name, around).some(isOfHeadgate),
+    (name) => named(at.block, name).length > 0 && nearest(name, around).some(isOfHeadgate),
   );
   if (hidden.length === 0) return [];
   const problem = `has own lines ${hidden.join(' and ')}, so those of headgate do not apply here`;
@@ -125,53 +117,51 @@ function hiddenPart({ at, around }: Level): Diagnostic[] {
 }
 
 /** The part was printed for another policy file. */
-function oldPart({ at, around }: Level, forwarded: readonly string[]): Diagnostic[] {
-  if (!at.block.some(asks) || !at.block.some(({ name }) => name === 'proxy_pass')) return [];
-  const set = nearest('proxy_set_header', [at, ...around]).map(({ args }) =>
-    args[0]?.toLowerCase(),
-  );
+function oldPart(level: Level, forwarded: readonly string[]): Diagnostic[] {
+  const [at] = level;
+  if (!at.block.some(isCheck) || named(at.block, 'proxy_pass').length === 0) return [];
+  const set = nearest('proxy_set_header', level).map(({ args }) => args[0]?.toLowerCase());
   const lacking = forwarded.filter((name) => !set.includes(name));
   if (lacking.length === 0) return [];
   return [found('old-part', at.where, `has no proxy_set_header for ${lacking.join(', ')}`)];
 }
 
-function missingPart({ at, around }: Level): Diagnostic[] {
+function missingPart(level: Level): Diagnostic[] {
+  const [at] = level;
   // A server may have the line of the block http.
-  const own = at.name === 'server' ? nearest('auth_request', [at, ...around]) : at.block;
-  const uri = own.find(asks)?.args[0];
-  const server = [at, ...around].find(({ name }) => name === 'server');
+  const own = at.name === 'server' ? nearest('auth_request', level) : at.block;
+  const uri = own.find(isCheck)?.args[0];
+  const [server] = named(level, 'server');
   if (uri === undefined || server === undefined) return [];
-  const lines = nearest('error_page', [at, ...around]);
+  const lines = nearest('error_page', level);
   const isNew = lines.some(({ args }) => args.at(-1) === '$headgate_answers_403');
   const needed = [uri, ...(isNew ? ['@headgate_passed'] : [])];
-  const missing = needed.find(
-    (name) => !server.block.some((each) => each.name === 'location' && each.args.at(-1) === name),
-  );
+  const there = named(server.block, 'location').map(({ args }) => args.at(-1));
+  const missing = needed.find((name) => !there.includes(name));
   if (missing === undefined) return [];
   const problem = `needs ${missing}, and the server (${server.where}) has no such location`;
   return [found('server-part-missing', at.where, problem)];
 }
 
 /** The line of the location decides, otherwise that of the nearest block with one. */
-function replacedCheck({ at, around }: Level): Diagnostic[] {
-  const own = at.block.filter(({ name }) => name === 'auth_request');
-  const outer = nearest('auth_request', around);
-  const [other] = [...own, ...outer].filter((each) => !asks(each) && each.args[0] !== 'off');
-  if (other === undefined || own.length === 0 || ![...own, ...outer].some(asks)) return [];
+function replacedCheck([at, ...around]: Level): Diagnostic[] {
+  const own = named(at.block, 'auth_request');
+  const all = [...own, ...nearest('auth_request', around)];
+  const other = all.find((each) => !isCheck(each) && each.args[0] !== 'off');
+  if (other === undefined || own.length === 0 || !all.some(isCheck)) return [];
   const line = `auth_request ${other.args[0]} (${other.where})`;
   const problem = !own.includes(other)
     ? `${line} is not asked in this ${at.name}`
-    : own.some(asks)
+    : own.some(isCheck)
       ? `${line} stands beside that of headgate, and NGINX allows one`
       : `${line} takes the place of that of headgate, which is not asked in this ${at.name}`;
   return [found('other-check-replaced', at.where, problem)];
 }
 
-function satisfied({ at, around }: Level): Diagnostic[] {
-  const levels = [at, ...around];
-  if (!at.block.some(asks) || inherited('satisfy', levels) !== 'any') return [];
-  if (!OTHER_CHECKS.some((name) => (inherited(name, levels) ?? 'off') !== 'off')) return [];
-  return [
-    found('satisfied-by-headgate', at.where, 'has satisfy any, and an allow of headgate is enough'),
-  ];
+function satisfied(level: Level): Diagnostic[] {
+  const [at] = level;
+  if (!at.block.some(isCheck) || inherited('satisfy', level) !== 'any') return [];
+  if (!OTHER_CHECKS.some((name) => isOn(name, level))) return [];
+  const problem = 'has satisfy any, and an allow of headgate is enough';
+  return [found('satisfied-by-headgate', at.where, problem)];
 }
