@@ -12,7 +12,6 @@ const SCRIPTS: Readonly<Record<string, (commands: readonly CommandWords[]) => st
   fish: fishScript,
 };
 
-/** `program` makes the whole command line. */
 export function completionCommand(program: () => Promise<Command>): Command {
   return new Command('completion')
     .description('print the script by which a shell completes the words of headgate')

@@ -3,7 +3,6 @@ import { LARGEST_MESSAGE_BYTES } from '../../gateway/config/settings/control-pla
 import type { Given } from './variable.ts';
 
 interface Ignored {
-  /** They have one reason. */
   readonly names: readonly string[];
   /** A value that asks for what headgate does anyway, or for nothing. */
   readonly unless?: { test(value: string): boolean };
@@ -176,7 +175,6 @@ const IGNORED: readonly Ignored[] = [
   },
 ];
 
-/** A line for each reason, with the variables that are set. */
 export function ignored(given: Given): string[] {
   return IGNORED.flatMap(({ names, unless, onlyWith, note }) => {
     if (onlyWith !== undefined && OFF.test(given[onlyWith] || 'false')) return [];

@@ -3,7 +3,6 @@
 export type Given = Readonly<Record<string, string | undefined>>;
 
 export interface Mapped {
-  /** Variables of headgate. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly notes?: readonly string[];
   /** Each begins with the name of a variable, and ends with a remedy. */

@@ -13,9 +13,7 @@ import { rulesOf } from './rules.ts';
 import { formMistakes, type Given, isTrue, type Mapped } from './variable.ts';
 
 export interface DropIn {
-  /** The variables with the settings of headgate. */
   readonly variables: NodeJS.ProcessEnv;
-  /** What has no effect, and what differs: a line each. */
   readonly notes: readonly string[];
 }
 

@@ -1,5 +1,3 @@
-/** Makes a policy file from the configuration of another rate limiter. */
-
 import type { ProxyFiles } from '../proxy-files/read/proxy-files.ts';
 import { importIngressNginx } from './ingress-nginx/import-ingress-nginx.ts';
 import type { ImportKind } from './kinds.ts';
@@ -21,18 +19,13 @@ const CONVERTERS: Readonly<Record<ImportKind, (source: ProxyFiles) => ImportedFi
 };
 
 export interface Imported {
-  /** A valid policy file. */
   readonly text: string;
-  /** They are sorted by file and line. */
   readonly findings: readonly Finding[];
-  /** Policies besides the default. */
   readonly policies: number;
-  /** How many limits the source has. */
   readonly limitsFound: number;
 }
 
 export interface ImportOptions {
-  /** Every policy counts and denies nobody. */
   readonly shadow: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** Reads the files of `headgate import`, writes the policy file, and prints what differs. */
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FileError } from '../../gateway/config/config-error.ts';

@@ -114,6 +114,5 @@ function property(text: string): string {
   return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** Each formats the diagnostics of all files. */
 export const DIAGNOSTIC_FORMS = { text: asText, json: asJson, github: asGithubCommands };
 export type DiagnosticForm = keyof typeof DIAGNOSTIC_FORMS;

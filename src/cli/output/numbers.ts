@@ -1,4 +1,3 @@
-/** Reads numbers on the command line. */
 import { InvalidArgumentError } from 'commander';
 
 /** Reads a whole number from 1 to `most`. */

@@ -57,7 +57,6 @@ function notWritten(path: string, option: string, error: unknown): CommandFailed
   return new CommandFailed(EXIT_FAULT, `${option} ${path}: cannot be written: ${reason}`);
 }
 
-/** In words, if it is known. */
 export function reasonOf({ code = '', message }: NodeJS.ErrnoException): string {
   return REASONS[code] ?? message;
 }

@@ -4,7 +4,6 @@ import type { Expectation, Facts } from './expectation-schema.ts';
 import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
 
-/** One expectation that was not met, in words. */
 export interface Mismatch {
   /** What was compared: `verdict`, `headers.retry-after`. */
   readonly what: string;

@@ -1,5 +1,4 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
-
 import { hint } from '../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
 import type { Rule } from '../../gateway/config/rules.ts';
@@ -10,7 +9,6 @@ import type { WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 import { durationText, MAX_DURATION_MS } from './values-schema.ts';
 
-/** A step that has no mistake itself. */
 export interface ReadStep {
   readonly written: WrittenStep;
   /** Its keys; `written` has defaults too. */
@@ -23,7 +21,6 @@ export interface StepContext {
   readonly setting: Setting;
   /** All clients, also those with mistakes. */
   readonly clientNames: readonly string[];
-  /** Undefined if the policy file has mistakes. */
   readonly policies: TestedPolicies | undefined;
   /** Reads the policy file of a reload. Reports at the path if it cannot be read. */
   readPolicies(name: string, path: Path): TestedPolicies | undefined;
@@ -42,7 +39,6 @@ export function compileSteps(steps: readonly ReadStep[], context: StepContext): 
 class StepReader {
   readonly #context: StepContext;
   #policies: TestedPolicies | undefined;
-  /** When the step before ends. */
   #endMs = 0;
   #isStoreDown = false;
 
@@ -51,7 +47,6 @@ class StepReader {
     this.#policies = context.policies;
   }
 
-  /** Undefined for a step with a mistake. */
   read(step: ReadStep): Step | undefined {
     const { written, keys, path } = step;
     const given = ACTIONS.filter((action) => keys.includes(action));

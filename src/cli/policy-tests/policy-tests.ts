@@ -1,5 +1,3 @@
-/** Runs policy tests: reads the test files, runs the selected tests in virtual time, and counts what they cover. */
-
 import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { Coverage } from './coverage.ts';
@@ -26,7 +24,6 @@ export function readTestFiles(paths: readonly string[], cloudflareRanges: string
   return files;
 }
 
-/** Leaves out files without a selected test. */
 export function selectTests(files: readonly TestFile[], selects: Selects): TestFile[] {
   return files.flatMap((file) => {
     const tests = file.tests.filter(({ name }) => selects(titleOf(file.file, name)));

@@ -1,4 +1,3 @@
-/** Reads a test file, and reports every mistake at once. */
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { FileError } from '../../gateway/config/config-error.ts';
@@ -42,7 +41,6 @@ interface Sources {
   readonly path: string;
   readonly yaml: YamlFile;
   readonly policyFiles: PolicyFileReader;
-  /** The mistakes found so far. */
   readonly mistakes: DiagnosticDraft[];
 }
 
@@ -128,7 +126,6 @@ class TestFileReader {
     });
   }
 
-  /** Steps with mistakes are left out. */
   #steps(entries: readonly unknown[], path: Path): ReadStep[] {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];

@@ -1,5 +1,3 @@
-/** The results of tests. */
-
 import type { Place } from '../../gateway/config/diagnostic.ts';
 import type { ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Step as TraceStep } from '../../gateway/operations/explain-text.ts';
@@ -7,9 +5,7 @@ import type { Mismatch } from './compare.ts';
 import type { FileCoverage } from './coverage.ts';
 
 export interface FileResult {
-  /** The test file, by the name that is shown to people. */
   readonly file: string;
-  /** The policy file. */
   readonly policies: string;
   readonly tests: readonly TestResult[];
 }
@@ -18,11 +14,8 @@ export interface TestResult {
   readonly name: string;
   readonly place: Place;
   readonly result: 'passed' | 'failed' | 'skipped';
-  /** Why it was skipped. */
   readonly skip: string | undefined;
-  /** The number of requests that were sent. */
   readonly requests: number;
-  /** One for each step that failed. */
   readonly failures: readonly Failure[];
 }
 
@@ -35,7 +28,6 @@ export interface Failure {
   readonly mismatches: readonly Mismatch[];
   /** Why a change was refused. */
   readonly refusal: string | undefined;
-  /** How the request was decided; empty if a change was refused. */
   readonly trace: readonly TraceStep[];
   readonly answer: ExplainedAnswer | undefined;
 }

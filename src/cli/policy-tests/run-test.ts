@@ -1,5 +1,4 @@
 /** Runs one test on a virtual gateway of its own. */
-
 import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
@@ -95,7 +94,6 @@ async function applyChange(
 interface Sending {
   readonly gateway: VirtualGateway;
   readonly setting: Setting;
-  /** The index of the request that is traced. */
   readonly traced: number | undefined;
 }
 

@@ -137,7 +137,6 @@ export class VirtualGateway {
   }
 }
 
-/** Called for every take that counts. */
 type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => void;
 
 interface VirtualStoreOptions {

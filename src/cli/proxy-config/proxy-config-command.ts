@@ -90,7 +90,6 @@ const PLACEHOLDER = '"the secret"';
 const SHIPPED_HOST = '127.0.0.1';
 const ALL_INTERFACES = ['0.0.0.0', '::'];
 
-/** Where the gateway listens, by its settings. */
 function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
   const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
   if (!asksOverGrpc(proxy)) {

@@ -1,5 +1,4 @@
 /** Formats the results of policy tests for people. */
-
 import { columns } from '../output/output.ts';
 import {
   coveredPercent,

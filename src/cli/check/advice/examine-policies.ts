@@ -1,4 +1,3 @@
-/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice on valid files. */
 import { FileError } from '../../../gateway/config/config-error.ts';
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';

@@ -1,5 +1,4 @@
 /** Advice on limits that never deny a request, because another limit always denies it first. */
-
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import {
   everyEntry,
@@ -65,7 +64,6 @@ function isExact({ algorithm }: LimitEntry): boolean {
   return algorithm === 'sliding-window-log';
 }
 
-/** Whether both limits use the same counters. */
 function isCountedAs(one: LimitEntry, other: LimitEntry): boolean {
   return (
     one.per === other.per &&

@@ -17,7 +17,6 @@ export function simpleSpellingsOf(path: string): string[] {
   );
 }
 
-/** Applies each transformation, and each two of them, one after the other or side by side. */
 export function spellingsOf(path: string): string[] {
   const target = targetOf(path);
   const pairs = TRANSFORMATIONS.flatMap((first, i) => {

@@ -1,5 +1,4 @@
 /** Advice on trust that reaches further than its author probably meant, and on users and addresses that clients can choose. */
-
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { ageOf, type CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
 import {
@@ -10,7 +9,6 @@ import {
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { spanOf } from './address-span.ts';
 
-/** A range of the file, with its path. */
 interface WrittenRange {
   readonly range: string;
   readonly path: Path;
@@ -38,7 +36,6 @@ export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] 
   ];
 }
 
-/** The ranges that may report client addresses. */
 function trustedRanges({ trusted_proxies, sources }: IdentitySection): WrittenRange[] {
   return [
     ...trusted_proxies.map((range, i) => ({ range, path: ['identity', 'trusted_proxies', i] })),
@@ -127,7 +124,6 @@ function narrowNetworks(identity: IdentitySection): DiagnosticDraft[] {
 
 const COMPARE = 'compare it with https://www.cloudflare.com/ips/';
 
-/** Only for files that name Cloudflare. */
 function oldList(
   ranges: readonly WrittenRange[],
   { identity }: ValidFile,

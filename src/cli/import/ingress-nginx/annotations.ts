@@ -1,5 +1,3 @@
-/** The annotations of an Ingress that are about limits. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
 import type { RateAmount } from '../shared/imported-limit.ts';
@@ -9,7 +7,6 @@ import type { YamlNode } from '../shared/yaml-node.ts';
 export interface AnnotatedLimit {
   readonly annotation: 'limit-rps' | 'limit-rpm';
   readonly rate: RateAmount;
-  /** Requests that pass at one moment. */
   readonly burst: number;
   readonly place: FilePlace;
 }
@@ -79,7 +76,6 @@ function otherLimit(name: string, node: YamlNode): Finding[] {
   return [leftOut(node.place, `${name}: ${written}`, why)];
 }
 
-/** Undefined for other texts. */
 function wholeNumber(node: YamlNode | undefined): number | undefined {
   const text = node?.text?.trim() ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;

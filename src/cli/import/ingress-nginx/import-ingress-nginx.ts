@@ -1,5 +1,4 @@
 /** Carries over the annotations by which ingress-nginx limits requests. It makes limit_req lines of NGINX from them. */
-
 import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { lineText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
@@ -12,7 +11,6 @@ import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
 import { type LimitedPath, pathsOf } from './paths.ts';
 
-/** An Ingress with its limits and paths. */
 interface ReadIngress {
   readonly object: KubernetesObject;
   readonly annotated: Annotated;
@@ -88,7 +86,6 @@ function isNameable(host: string | undefined): boolean {
 
 interface Made {
   readonly limited: readonly ReadIngress[];
-  /** How many policies an Ingress became. */
   readonly counts: ReadonlyMap<string, number>;
 }
 

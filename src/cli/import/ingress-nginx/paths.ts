@@ -1,12 +1,9 @@
-/** The paths of an Ingress, as ingress-nginx reads them. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { annotationsOf, ingressPaths, type KubernetesObject } from '../shared/kubernetes.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, literalPath, pathsBelow } from '../shared/paths.ts';
 
 export interface LimitedPath {
-  /** Undefined for every host. */
   readonly host: string | undefined;
   /** Undefined if a policy file cannot name the path. */
   readonly template: string | undefined;

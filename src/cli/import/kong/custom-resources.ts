@@ -33,7 +33,6 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
         return { ...route, plugins: attachedTo(object), service };
       }),
     );
-  /** Plugins of consumers. */
   const named = new Set<Plugin>();
   const consumers = objects
     .filter(({ kind }) => /^Kong(Consumer|ConsumerGroup)$/.test(kind))

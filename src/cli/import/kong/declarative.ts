@@ -53,7 +53,6 @@ function isEnabled(plugin: YamlNode): boolean {
   return plugin.get('enabled')?.text !== 'false';
 }
 
-/** Others refer to the entity by these. */
 function idsOf(entity: YamlNode): string[] {
   return ['name', 'id'].flatMap((key) => entity.get(key)?.text ?? []);
 }
@@ -68,7 +67,6 @@ function nameIn(reference: YamlNode | undefined): string | undefined {
   );
 }
 
-/** A plugin of the top level, with what it is attached to. */
 interface Attached {
   readonly plugin: Plugin;
   readonly service: string | undefined;

@@ -3,7 +3,6 @@ import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface Plugin {
-  /** `rate-limiting` */
   readonly name: string;
   readonly config: YamlNode | undefined;
   readonly place: FilePlace;
@@ -36,7 +35,6 @@ export interface Service {
 
 export interface Entities {
   readonly routes: readonly Route[];
-  /** Plugins that apply to all requests. */
   readonly global: readonly Plugin[];
   /** Plugins that are attached to nothing that can be read. */
   readonly loose: readonly Plugin[];

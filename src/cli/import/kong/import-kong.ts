@@ -1,5 +1,4 @@
 /** Carries over the plugins rate-limiting and rate-limiting-advanced of Kong. */
-
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';

@@ -1,4 +1,3 @@
-/** Makes hosts, paths and methods of a policy file out of Kong's routes. */
 import { approximate, type Finding, leftOut } from '../shared/finding.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';

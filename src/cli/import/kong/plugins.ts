@@ -1,4 +1,3 @@
-/** Reads the plugins of Kong that limit requests, and the one that names the header of API keys. */
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
@@ -8,7 +7,6 @@ import type { Plugin } from './entities.ts';
 
 export const RATE_LIMITING: readonly string[] = ['rate-limiting', 'rate-limiting-advanced'];
 
-/** Plugins that limit something else than requests of clients. */
 const OTHERS: Readonly<Record<string, string>> = {
   'response-ratelimiting':
     'it counts by headers of responses, which headgate does not see. Keep this plugin.',
@@ -45,7 +43,6 @@ export class PluginReader {
   readonly #hasKeys: boolean;
   readonly #read = new Map<Plugin, PluginLimits>();
 
-  /** `hasKeys` says whether clients are known by API keys. */
   constructor(hasKeys: boolean) {
     this.#hasKeys = hasKeys;
   }
@@ -156,7 +153,6 @@ function windowsOf(config: YamlNode | undefined): Written[] {
   });
 }
 
-/** What is said about a plugin of another kind; nothing if it limits nothing. */
 export function otherPlugin({ name, place }: Plugin): Finding[] {
   const why = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
   return why === undefined ? [] : [leftOut(place, name, why)];

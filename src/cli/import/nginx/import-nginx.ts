@@ -1,5 +1,4 @@
 /** Carries over `limit_req` of NGINX. Its leaky bucket lets the same requests pass as a token bucket of burst + 1. */
-
 import { readNginxConfig } from '../../proxy-files/nginx-syntax/config.ts';
 import { type Directive, everyDirective, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { NginxSyntaxError } from '../../proxy-files/nginx-syntax/syntax-error.ts';
@@ -55,7 +54,6 @@ export function importNginx(files: ProxyFiles): ImportedFile {
 
 interface Configuration {
   readonly directives: readonly Directive[];
-  /** About files that could not be read. */
   readonly findings: readonly Finding[];
 }
 
@@ -79,7 +77,6 @@ interface MadePolicies {
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** The policies that count in a zone. */
   readonly used: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -1,4 +1,3 @@
-/** What the variables of a key say, and what they say together. */
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { Variables } from './variables.ts';
@@ -13,7 +12,6 @@ export interface CountedKey {
   readonly per: Partition;
   /** Networks whose requests have an empty key, which NGINX does not limit. */
   readonly exempt: readonly string[];
-  /** If the key is empty for some methods. */
   readonly methods?:
     | { readonly are: 'only' | 'all-but'; readonly names: readonly string[] }
     | undefined;
@@ -28,7 +26,6 @@ type PartKind = 'ip' | 'header' | 'host' | 'path' | 'constant';
 interface Part {
   readonly kind: PartKind;
   readonly header?: string;
-  /** Whether an address comes from a header. */
   readonly isHeader?: boolean;
 }
 
@@ -38,7 +35,6 @@ const HOSTS = /^(host|http_host|server_name)$/;
 const PATHS = /^(request_uri|uri|document_uri|request|request_filename|args|query_string|is_args)$/;
 const CONSTANTS =
   /^(scheme|server_port|server_addr|hostname|server_protocol|nginx_version|pid|https)$/;
-/** Whether a variable is the address of the client. */
 export function isAddressVariable(name: string): boolean {
   return ADDRESSES.test(name) && !name.startsWith('http_');
 }

@@ -1,4 +1,3 @@
-/** Finds out what the key of a `limit_req_zone` counts by. */
 import {
   approximate,
   counted,

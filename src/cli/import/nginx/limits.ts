@@ -1,5 +1,3 @@
-/** The `limit_req_zone` and `limit_req` lines of an NGINX configuration. */
-
 import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import type { RateAmount } from '../shared/imported-limit.ts';
 import { keyMeaning } from './key.ts';
@@ -10,16 +8,13 @@ export interface Zone {
   readonly name: string;
   readonly key: string;
   readonly meaning: KeyMeaning;
-  /** Undefined if it cannot be read. */
   readonly rate: RateAmount | undefined;
   readonly directive: Directive;
 }
 
-/** A `limit_req` line. */
 export interface LimitReq {
   readonly zone: string;
   readonly burst: number;
-  /** Whether NGINX delays requests above the rate. */
   readonly delays: boolean;
   readonly directive: Directive;
 }

@@ -1,5 +1,3 @@
-/** The locations of a server, with the limits that hold in each. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding } from '../shared/finding.ts';

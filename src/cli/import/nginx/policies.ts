@@ -1,5 +1,4 @@
 /** Makes the policies of one server: one for each location whose limits differ from those around it. */
-
 import { lineText } from '../../proxy-files/file-place.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
 import type { ImportedPolicy, ImportedRules } from '../shared/imported-limit.ts';
@@ -9,11 +8,9 @@ import { type LocationLimits, orderFindings } from './locations.ts';
 import type { MethodRules, Rules } from './rules.ts';
 
 export interface ServerPolicies {
-  /** Applies to requests that no policy names. Undefined if they are not limited. */
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** The zones that a policy counts in. */
   readonly zones: ReadonlyMap<ImportedPolicy | ImportedRules, readonly string[]>;
 }
 

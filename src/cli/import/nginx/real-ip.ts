@@ -1,4 +1,3 @@
-/** Carries over which proxies NGINX trusts to report the client's address. */
 import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, leftOut, note } from '../shared/finding.ts';

@@ -1,9 +1,7 @@
-/** The variables that `map` and `geo` make. */
 import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 
 export interface MapVariable {
   readonly kind: 'map';
-  /** `$limit` */
   readonly source: string;
   /** They have the order of the file, and the default is not among them. */
   readonly values: readonly { readonly pattern: string; readonly result: string }[];

@@ -1,12 +1,10 @@
 /** What differs between zones of NGINX and policies of headgate. */
-
 import { type Directive, directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ExemptEntry } from '../shared/imported-limit.ts';
 import type { Zone } from './limits.ts';
 import { exemptNetworks } from './real-ip.ts';
 
-/** `used` has the policies that count in a zone, by its name. */
 export function zoneFindings(
   zones: ReadonlyMap<string, Zone>,
   used: ReadonlyMap<string, readonly string[]>,
@@ -34,7 +32,6 @@ function networksOf({ meaning }: Zone): readonly string[] {
   return typeof meaning === 'string' ? [] : meaning.exempt;
 }
 
-/** Networks that a zone does not count. */
 export function exemptOf(
   zones: ReadonlyMap<string, Zone>,
   used: ReadonlyMap<string, unknown>,
@@ -78,7 +75,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   limit_rate_after: 'headgate does not limit bandwidth. Keep this line in NGINX.',
 };
 
-/** What is said about other directives that limit something. */
 export function otherLimits(directive: Directive): Finding[] {
   const what = directiveText(directive);
   const why = Object.hasOwn(OTHERS, directive.name) ? OTHERS[directive.name] : undefined;

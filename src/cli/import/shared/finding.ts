@@ -1,4 +1,3 @@
-/** Diagnostics of an import: what differs at one place of the source. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FilePlace, placeText } from '../../proxy-files/file-place.ts';
 
@@ -28,7 +27,6 @@ export function findingLine({ file, place, message }: Finding): string {
   return `${placeText({ file, ...place })}: ${message}`;
 }
 
-/** One line of at most 80 characters. */
 function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN - 3)}...` : line;
@@ -43,7 +41,6 @@ export class ImportError extends Error {
   }
 }
 
-/** The source as a whole is not what it should be. */
 export function wrongSource(file: string, reason: string): ImportError {
   return new ImportError({ file, line: 1, column: 1 }, reason);
 }

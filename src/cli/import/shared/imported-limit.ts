@@ -34,7 +34,6 @@ export interface ImportedPolicy extends ImportedRules {
   /** Any text: the writer makes a valid name of it that no other policy has. */
   readonly name: string;
   readonly match: ImportedMatch | undefined;
-  /** Applies in addition to the most specific policy. */
   readonly always?: boolean;
   readonly place: FilePlace;
 }

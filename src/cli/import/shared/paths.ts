@@ -1,10 +1,7 @@
-/** Makes hosts and paths of a policy file out of those of other configurations. */
-
 import { checkHostTemplate } from '../../../gateway/config/policy-file/match.ts';
 import { checkPathTemplate, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
 
-/** Every path. */
 export const ANY_PATH = '/*';
 
 /** Servers execute these for `/login.php/x` too, so the policy has to match that. */
@@ -22,7 +19,6 @@ export function literalPath(path: string): string | undefined {
   return valid(EXECUTED.test(canonical) ? `${written}/*` : written);
 }
 
-/** A path and everything below it. */
 export function pathsBelow(path: string): string | undefined {
   const literal = literalPath(path)?.replace(/\/\*$/, '');
   if (literal === undefined) return undefined;

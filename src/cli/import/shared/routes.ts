@@ -8,7 +8,6 @@ import { covers } from './paths.ts';
 export interface LimitedRoute {
   /** What counts its requests together; empty if they are not limited. */
   readonly owner: string;
-  /** Becomes the name of the policy. */
   readonly name: string;
   readonly host: string | undefined;
   readonly template: string;

@@ -1,15 +1,11 @@
-/** Writes imported policies as a policy file, with comments that name their source. */
-
 import type { ImportedFile, ImportedLimit, ImportedRules } from './imported-limit.ts';
 import { limitText } from './rates.ts';
 import type { NamedPolicy } from './settle.ts';
 import { commentText, scalar } from './texts.ts';
 
 export interface WriteOptions {
-  /** `headgate import nginx` */
   readonly madeBy: string;
   readonly source: string;
-  /** Every policy counts and denies nobody. */
   readonly shadow: boolean;
 }
 
@@ -21,7 +17,6 @@ const NOT_LIMITED = [
   '  mode: off',
 ];
 
-/** `policies` are those of the file with their final names. */
 export function writePolicyFile(
   file: ImportedFile,
   policies: readonly NamedPolicy[],

@@ -1,4 +1,3 @@
-/** The values of YAML documents, each with its place. */
 import {
   type Document,
   isAlias,
@@ -110,7 +109,6 @@ export class YamlNode {
     return node;
   }
 
-  /** As `get`, and keys may be written in any case. */
   getAnyCase(key: string): YamlNode | undefined {
     return this.entries().find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
   }
@@ -132,7 +130,6 @@ export class YamlNode {
     return [...own, ...merged.filter(([name]) => !names.has(name))];
   }
 
-  /** The values of a list. */
   items(): YamlNode[] {
     if (!isSeq(this.#node)) return [];
     return this.#node.items.filter(isNode).map((item) => this.#child(item, undefined));

@@ -1,5 +1,4 @@
 /** Traefik's custom resources of Kubernetes, and Ingress objects that name its middlewares. */
-
 import {
   annotationList,
   ingressPaths,

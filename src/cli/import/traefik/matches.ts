@@ -1,4 +1,3 @@
-/** Makes hosts, paths and methods of a policy file out of the rules of routers. */
 import { type Condition, readRule } from '../../proxy-files/traefik-rule.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';

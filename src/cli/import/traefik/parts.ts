@@ -3,7 +3,6 @@ import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { Finding } from '../shared/finding.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
-/** The value of an option, and its place. */
 export interface Option {
   readonly text: string;
   readonly place: FilePlace;
@@ -17,7 +16,6 @@ export interface Middleware {
   /** In lower case: `ratelimit`, `inflightreq`, `chain`. */
   readonly kind: string;
   readonly options: Options;
-  /** The middlewares of a chain. */
   readonly chain: readonly string[];
   readonly place: FilePlace;
 }

@@ -1,5 +1,4 @@
 /** Reads the options of Traefik's RateLimit middleware: a token bucket for each source of requests. */
-
 import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
