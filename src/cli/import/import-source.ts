@@ -36,12 +36,8 @@ export function importPolicies(
   options: ImportOptions,
 ): Imported {
   const { name } = source.main;
-  const { file, policies, findings } = settle(CONVERTERS[kind](source), name);
-  const written = { ...options, madeBy: `headgate import ${kind}`, source: name };
-  return {
-    text: writePolicyFile(file, policies, written),
-    findings,
-    policies: policies.length,
-    limitsFound: file.limitsFound,
-  };
+  const file = settle(CONVERTERS[kind](source), name);
+  const { policies, findings, limitsFound } = file;
+  const text = writePolicyFile(file, { ...options, kind, source: name });
+  return { text, findings, policies: policies.length, limitsFound };
 }

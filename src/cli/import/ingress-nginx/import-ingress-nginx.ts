@@ -28,10 +28,7 @@ export function importIngressNginx({ main: source }: ProxyFiles): ImportedFile {
   const limited = ingresses.filter(({ annotated }) => annotated.limits.length > 0);
   const { policies, counts } = policiesOfRoutes(ingresses.flatMap(routesOf));
   return {
-    sources: [],
-    trustedProxies: [],
     exempt: limited.flatMap(exemptOf),
-    default: undefined,
     policies,
     findings: ingresses.flatMap((ingress) => findingsOf(ingress, { limited, counts })),
     limitsFound: ingresses.reduce((sum, { annotated }) => sum + annotated.limits.length, 0),

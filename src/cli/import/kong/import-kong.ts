@@ -47,8 +47,6 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
   return {
     sources: keys.header === undefined ? [] : ['api_key'],
     apiKeyHeader: keys.header,
-    trustedProxies: [],
-    exempt: [],
     default: shared.length === 0 ? undefined : rulesOf(shared, { reader, title: 'all requests' }),
     policies,
     findings: [

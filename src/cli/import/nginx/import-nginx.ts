@@ -99,10 +99,10 @@ function policiesOf(servers: readonly ServerHosts[], { rules, level }: HttpLevel
   let places = 0;
   const known = new Set<string>();
   const add = (server: ServerHosts, host: string | undefined) => {
-    const others = policies.filter(({ match }) => host !== undefined && isWider(match?.host, host));
+    const others = policies.filter(({ match }) => host !== undefined && isWider(match.host, host));
     const options = {
       ...{ rules, host, fallback: host === undefined ? undefined : fallback },
-      others: new Set(others.flatMap(({ match }) => match?.path ?? [])),
+      others: new Set(others.flatMap(({ match }) => match.path ?? [])),
     };
     const all = locationsOf(server.directive, level);
     places += all.length + options.others.size;
@@ -112,7 +112,7 @@ function policiesOf(servers: readonly ServerHosts[], { rules, level }: HttpLevel
     policies.push(...made.policies.filter((policy) => !isKnown(policy, known)));
     findings.push(...made.findings);
     for (const [policy, names] of made.zones) {
-      const place = 'match' in policy ? (policy.match?.path ?? '/*') : 'default';
+      const place = 'match' in policy ? (policy.match.path ?? '/*') : 'default';
       const shown = `${host ?? ''}${place}`;
       for (const zone of names) used.set(zone, [...new Set([...(used.get(zone) ?? []), shown])]);
     }

@@ -91,10 +91,5 @@ function policyOf(
   const path = template === ANY_PATH ? undefined : template;
   const name =
     made.mode === 'off' ? `unlimited-${path ?? host ?? 'other'}` : (each.zones[0] ?? 'limit');
-  const match = {
-    ...(each.methods === undefined ? {} : { methods: each.methods }),
-    ...(host === undefined ? {} : { host }),
-    ...(path === undefined ? {} : { path }),
-  };
-  return { ...made, name, match, place: location.place };
+  return { ...made, name, match: { methods: each.methods, host, path }, place: location.place };
 }

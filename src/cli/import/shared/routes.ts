@@ -1,7 +1,7 @@
 /** Makes policies out of routes: one for each route whose limits differ from those of the routes around it. */
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { approximate, type Finding, ImportError } from './finding.ts';
+import { approximate, type Finding, wrongSource } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
 import { covers } from './paths.ts';
 
@@ -30,8 +30,8 @@ const MAX_ROUTES = 2_000;
 /** Throws an ImportError if there are far more routes than people write. */
 export function refuseTooMany(count: number, file: string): void {
   if (count <= MAX_ROUTES) return;
-  const message = `has ${count} routes, and ${MAX_ROUTES} can be imported at a time: split the file`;
-  throw new ImportError({ file, line: 1, column: 1 }, message);
+  const reason = `has ${count} routes, and ${MAX_ROUTES} can be imported at a time: split the file`;
+  throw wrongSource(file, reason);
 }
 
 /** `fallback` is the owner of requests that no route matches; empty if they are not limited. */
@@ -45,13 +45,8 @@ export function policiesOfRoutes(routes: readonly LimitedRoute[], fallback = '')
   const policies = all.map((route): ImportedPolicy => {
     counts.set(route.owner, (counts.get(route.owner) ?? 0) + 1);
     const { host, template: path, methods, rules, place } = route;
-    const match = {
-      ...(methods === undefined ? {} : { methods }),
-      ...(host === undefined ? {} : { host }),
-      path,
-    };
     const name = rules.mode === 'off' ? `unlimited-${route.name}` : route.name;
-    return { ...rules, name, match, place };
+    return { ...rules, name, match: { methods, host, path }, place };
   });
   return { policies, counts };
 }

@@ -34,11 +34,8 @@ export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
   const values = [...limiters.values()];
   const prefixes = values.flatMap(({ ipv6Prefix }) => ipv6Prefix ?? []);
   return {
-    sources: [],
     trustedProxies: values.flatMap(({ trustedProxies }) => trustedProxies),
     ipv6Prefix: prefixes.length === 0 ? undefined : Math.min(...prefixes),
-    exempt: [],
-    default: undefined,
     policies,
     findings: [
       ...values.flatMap(({ findings }) => findings),
