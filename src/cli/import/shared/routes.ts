@@ -119,7 +119,8 @@ function isWider(outer: LimitedRoute, inner: LimitedRoute): boolean {
   return !isEqual || !hasMethods(inner.methods, outer.methods);
 }
 
-function hasHost(outer: string | undefined, inner: string | undefined): boolean {
+/** Whether every request for the inner host is one for the outer. Undefined is every host. */
+export function hasHost(outer: string | undefined, inner: string | undefined): boolean {
   return outer === undefined || (inner !== undefined && isHostWithin(inner, outer));
 }
 
