@@ -1,7 +1,7 @@
 /** Carries over the plugins rate-limiting and rate-limiting-advanced of Kong. */
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
-import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
+import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
 import { rateText, suggestedLimit, windowProblem } from '../shared/rates.ts';
 import {
@@ -9,6 +9,7 @@ import {
   orderFindings,
   policiesOfRoutes,
   refuseTooMany,
+  splitFinding,
 } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
@@ -155,9 +156,8 @@ function sharedPlugin(plugin: Plugin, counts: ReadonlyMap<string, number>): Find
   const place = ownerOf([plugin]);
   const ofPlugin = [...counts].filter(([owner]) => owner.split('\n').includes(place));
   const own = ofPlugin.reduce((sum, [, count]) => sum + count, 0);
-  if (own < 2) return [];
-  const why = `Kong counts all requests of this plugin together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [approximate(plugin.place, plugin.name, why)];
+  const together = 'Kong counts all requests of this plugin';
+  return splitFinding({ place: plugin.place, what: plugin.name, together }, own);
 }
 
 function loosePlugin(plugin: Plugin): Finding {

@@ -1,5 +1,5 @@
 import type { Partition } from '../../../gateway/core/policy.ts';
-import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
+import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
@@ -126,7 +126,7 @@ export class PluginReader {
     const hidden = config?.get('hide_client_headers');
     if (hidden?.isTrue === true) add(hidden, 'hide_client_headers', HIDDEN);
     const redis = config?.get('redis') ?? config?.get('redis_host');
-    add(redis, 'redis', 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.');
+    add(redis, 'redis', REDIS_SETTING);
   }
 }
 
@@ -188,11 +188,12 @@ export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
   if (plugin === undefined) return { header: undefined, findings: [] };
   const names = plugin.config?.get('key_names')?.texts() ?? [DEFAULT_NAME];
   const header = names.map((name) => name.toLowerCase()).find(isKeyHeader);
-  const at = { place: plugin.place, what: `${plugin.name} ${names.join(', ')}` };
+  const { place } = plugin;
+  const what = `${plugin.name} ${names.join(', ')}`;
   if (header === undefined) {
     const why =
       'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
-    return { header: DEFAULT_NAME, findings: [approximate(at.place, at.what, why)] };
+    return { header: DEFAULT_NAME, findings: [approximate(place, what, why)] };
   }
-  return { header, findings: [leftOut(at.place, at.what, LIST_KEYS)] };
+  return { header, findings: [leftOut(place, what, LIST_KEYS)] };
 }

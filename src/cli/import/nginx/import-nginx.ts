@@ -22,18 +22,16 @@ export function importNginx(files: ProxyFiles): ImportedFile {
   const zones = zonesOf(http, variablesOf(every));
   const limits = named(every, 'limit_req');
   if (zones.size === 0 && limits.length === 0) {
-    throw wrongSource(
-      files.main.name,
-      'has no limit_req_zone and no limit_req. Name the nginx.conf that includes the others.',
-    );
+    const reason =
+      'has no limit_req_zone and no limit_req. Name the nginx.conf that includes the others.';
+    throw wrongSource(files.main.name, reason);
   }
   const rules = new Rules(zones);
   const collected = serversOf(http);
   const made = policiesOf(collected, rules, levelOf(http, NO_LIMITS));
   const realIp = realIpOf(every);
   return {
-    sources: realIp.sources,
-    trustedProxies: realIp.trustedProxies,
+    ...realIp,
     exempt: exemptOf(zones, made.used),
     default: made.whole,
     policies: made.list,

@@ -1,6 +1,6 @@
-import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, leftOut, note } from '../shared/finding.ts';
+import { canBeTrusted, UNTRUSTED } from '../shared/ranges.ts';
 
 export interface RealIp {
   readonly sources: readonly string[];
@@ -10,8 +10,6 @@ export interface RealIp {
 
 const KEEP =
   'keep this line in NGINX: NGINX reports the address to headgate. headgate itself reads X-Forwarded-For; to read another header, name it in identity.sources.';
-const NO_NETWORK =
-  'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.';
 const KNOWN_HEADERS = new Set(['x-forwarded-for', 'proxy_protocol']);
 
 /** `directives` are those of all levels. */
@@ -26,14 +24,9 @@ export function realIpOf(directives: readonly Directive[]): RealIp {
     unread === undefined ? [] : [note(unread.place, directiveText(unread), KEEP)];
   const trustedProxies = named(directives, 'set_real_ip_from').flatMap((directive) => {
     const [network = ''] = directive.args;
-    if (canBeExempt(network) && network !== 'cloudflare') return [network];
-    findings.push(leftOut(directive.place, directiveText(directive), NO_NETWORK));
+    if (canBeTrusted(network)) return [network];
+    findings.push(leftOut(directive.place, directiveText(directive), UNTRUSTED));
     return [];
   });
   return { sources: [], trustedProxies, findings };
-}
-
-/** Names such as `localhost` and ranges of every address cannot be exempt. */
-export function canBeExempt(network: string): boolean {
-  return addressRange.safeParse(network).success;
 }

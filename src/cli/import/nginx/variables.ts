@@ -8,26 +8,17 @@ export interface MapVariable {
   readonly fallback: string;
 }
 
-interface GeoVariable {
+export interface GeoVariable {
   readonly kind: 'geo';
   readonly networks: readonly { readonly network: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-type MadeVariable = MapVariable | GeoVariable;
-
 /** The names have no dollar. */
-export type Variables = ReadonlyMap<string, MadeVariable>;
+export type Variables = ReadonlyMap<string, MapVariable | GeoVariable>;
 
-const OF_MAP: readonly string[] = ['hostnames', 'volatile', 'default', 'include'];
-const OF_GEO: readonly string[] = [
-  'ranges',
-  'delete',
-  'proxy',
-  'proxy_recursive',
-  'default',
-  'include',
-];
+const OF_MAP = ['hostnames', 'volatile', 'default', 'include'];
+const OF_GEO = ['ranges', 'delete', 'proxy', 'proxy_recursive', 'default', 'include'];
 
 export function variablesOf(directives: readonly Directive[]): Variables {
   const made = named(directives, 'map', 'geo').map((each) => {

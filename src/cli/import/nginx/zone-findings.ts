@@ -2,8 +2,8 @@
 import { type Directive, directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ExemptEntry } from '../shared/imported-limit.ts';
+import { isRange } from '../shared/ranges.ts';
 import type { Zone } from './limits.ts';
-import { canBeExempt } from './real-ip.ts';
 
 type Zones = ReadonlyMap<string, Zone>;
 /** The paths of the policies that count in a zone, by its name. */
@@ -28,13 +28,13 @@ function usedZones(zones: Zones, used: Used): Zone[] {
 }
 
 function networksOf({ meaning }: Zone): readonly string[] {
-  return typeof meaning === 'string' ? [] : meaning.exempt;
+  return typeof meaning === 'string' ? [] : (meaning.exempt ?? []);
 }
 
 export function exemptOf(zones: Zones, used: Used): ExemptEntry[] {
   const byNetwork = new Map<string, string>();
   for (const zone of usedZones(zones, used)) {
-    for (const network of networksOf(zone).filter(canBeExempt)) {
+    for (const network of networksOf(zone).filter(isRange)) {
       if (!byNetwork.has(network)) byNetwork.set(network, `not limited by the zone ${zone.name}`);
     }
   }
@@ -52,7 +52,7 @@ function exemptFindings(zones: Zones, used: Used): Finding[] {
     const what = directiveText(zone.directive);
     const networks = networksOf(zone);
     const left = networks
-      .filter((network) => !canBeExempt(network))
+      .filter((network) => !isRange(network))
       .map((network) => `"${network}" cannot be exempt in a policy file. Name a narrower network.`)
       .map((why) => leftOut(place, what, why));
     if (lists.size < 2 || networks.length === 0) return left;

@@ -20,6 +20,8 @@ export const approximate = made('approximate', 'warning', 'approximate');
 /** It is carried over, and something beside it differs. */
 export const note = made('note', 'info', 'note');
 
+export const REDIS_SETTING = 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.';
+
 const MAX_SHOWN = 80;
 
 /** `site.conf:12:5: limit_conn perip 10: not carried over: ...` */

@@ -94,6 +94,16 @@ function around(inner: LimitedRoute, routes: readonly LimitedRoute[]): LimitedRo
   return nearest;
 }
 
+/** `together` says what the limiter counts with one counter: `Kong counts all requests of this plugin`. */
+export function splitFinding(
+  { place, what, together }: { place: FilePlace; what: string; together: string },
+  policies: number,
+): Finding[] {
+  if (policies < 2) return [];
+  const why = `${together} together, and headgate counts each of its ${policies} policies by itself. A client gets the limit in each of them.`;
+  return [approximate(place, what, why)];
+}
+
 /** Routes that win over longer paths, because they are heavier. headgate prefers the longer path. */
 export function orderFindings(routes: readonly LimitedRoute[], limiter: string): Finding[] {
   return routes.flatMap((light): Finding[] => {

@@ -27,7 +27,6 @@ export function kubernetesParts(documents: readonly YamlNode[]): Parts {
       ...ofKind('IngressRoute').flatMap(routesOf),
       ...ofKind('Ingress').flatMap(ingressRoutes),
     ],
-    findings: [],
   };
 }
 

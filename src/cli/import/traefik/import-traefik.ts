@@ -4,57 +4,55 @@ import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.t
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
 import { suggestedLimit } from '../shared/rates.ts';
-import { type LimitedRoute, orderFindings, policiesOfRoutes } from '../shared/routes.ts';
+import {
+  type LimitedRoute,
+  orderFindings,
+  policiesOfRoutes,
+  splitFinding,
+} from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
-import { dynamicParts, type Middleware, type Parts, type Router } from './parts.ts';
+import { dynamicParts, type Middleware, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
 export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
   refuseToml(source);
   const documents = readDocuments(source);
-  const parts = joined([
-    ...documents.map(dynamicParts),
-    ...documents.map(labelParts),
+  const parts = [
+    ...documents.flatMap((each) => [dynamicParts(each), labelParts(each)]),
     kubernetesParts(documents),
-  ]);
-  const limiters = new Map<Middleware, RateLimit>();
-  for (const each of parts.middlewares)
-    if (each.kind === 'ratelimit') limiters.set(each, rateLimitOf(each));
+  ];
+  const middlewares = parts.flatMap((each) => each.middlewares);
+  const routers = parts.flatMap((each) => each.routers);
+  const limiters = new Map(
+    middlewares.filter(({ kind }) => kind === 'ratelimit').map((each) => [each, rateLimitOf(each)]),
+  );
   if (limiters.size === 0) {
     const message =
       'has no rateLimit middleware. Name the dynamic configuration, the Kubernetes objects, or the compose file that has it.';
     throw wrongSource(source.name, message);
   }
-  const reader = new RouterReader(parts.middlewares, limiters);
-  const routes = parts.routers.flatMap((router) => reader.routesOf(router));
+  const reader = new RouterReader(middlewares, limiters);
+  const routes = routers.flatMap((router) => reader.routesOf(router));
   const { policies, counts } = policiesOfRoutes(routes);
   const values = [...limiters.values()];
   const prefixes = values.flatMap(({ ipv6Prefix }) => ipv6Prefix ?? []);
   return {
-    trustedProxies: values.flatMap(({ trustedProxies }) => trustedProxies),
+    trustedProxies: values.flatMap(({ trustedProxies = [] }) => trustedProxies),
     ipv6Prefix: prefixes.length === 0 ? undefined : Math.min(...prefixes),
     policies,
     findings: [
       ...values.flatMap(({ findings }) => findings),
       ...reader.findings,
       ...orderFindings(routes, 'Traefik'),
-      ...parts.routers.flatMap((router) => sharedRouter(router, counts)),
-      ...parts.middlewares.flatMap((each) =>
-        notCarried(each, { used: reader.used, limit: limiters.get(each)?.limit }),
+      ...routers.flatMap((router) => sharedRouter(router, counts)),
+      ...middlewares.flatMap((each) =>
+        notCarried(each, reader.used.has(each), limiters.get(each)?.limit),
       ),
     ],
     limitsFound: limiters.size,
-  };
-}
-
-function joined(all: readonly Parts[]): Parts {
-  return {
-    middlewares: all.flatMap(({ middlewares }) => middlewares),
-    routers: all.flatMap(({ routers }) => routers),
-    findings: all.flatMap(({ findings }) => findings),
   };
 }
 
@@ -146,25 +144,23 @@ function ownerOf({ name, place }: Router): string {
 }
 
 function sharedRouter(router: Router, counts: ReadonlyMap<string, number>): Finding[] {
+  const { name, place } = router;
+  const together = 'Traefik counts all requests of a router';
   const own = counts.get(ownerOf(router)) ?? 0;
-  if (own < 2) return [];
-  const why = `Traefik counts all requests of a router together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [approximate(router.place, `router ${router.name}`, why)];
+  return splitFinding({ place, what: `router ${name}`, together }, own);
 }
 
-interface Carried {
-  readonly used: ReadonlySet<Middleware>;
-  readonly limit: ImportedLimit | undefined;
-}
-
-function notCarried(middleware: Middleware, { used, limit }: Carried): Finding[] {
-  const { kind, name, place } = middleware;
+function notCarried(
+  { kind, name, place }: Middleware,
+  isUsed: boolean,
+  limit: ImportedLimit | undefined,
+): Finding[] {
   if (kind === 'inflightreq') {
     const why =
       'headgate counts requests, and not requests at the same time. Keep this middleware.';
     return [leftOut(place, `inFlightReq ${name}`, why)];
   }
-  if (kind !== 'ratelimit' || used.has(middleware)) return [];
+  if (kind !== 'ratelimit' || isUsed) return [];
   const suggested = limit === undefined ? '' : `, with ${suggestedLimit(limit)}`;
   const why = `no router of this file uses it. If an entry point or a router elsewhere does, write a policy for it${suggested}.`;
   return [leftOut(place, `rateLimit ${name}`, why)];

@@ -18,7 +18,6 @@ export function labelParts(document: YamlNode): Parts {
   return {
     middlewares: middlewaresOf(labels.filter(({ path: [kind] }) => kind === 'middlewares')),
     routers: routersOf(labels.filter(({ path: [kind] }) => kind === 'routers')),
-    findings: [],
   };
 }
 

@@ -1,6 +1,5 @@
 /** Routers and middlewares of Traefik, and its dynamic configuration in YAML. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import type { Finding } from '../shared/finding.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface Option {
@@ -31,7 +30,6 @@ export interface Router {
 export interface Parts {
   readonly middlewares: readonly Middleware[];
   readonly routers: readonly Router[];
-  readonly findings: readonly Finding[];
 }
 
 /** `limit@file` is the middleware `limit`. */
@@ -46,7 +44,6 @@ export function dynamicParts(document: YamlNode): Parts {
   return {
     middlewares: middlewares.flatMap(([name, node]) => middlewareOf(name, node)),
     routers: routers.map(([name, node]) => routerOf(name, node)),
-    findings: [],
   };
 }
 
