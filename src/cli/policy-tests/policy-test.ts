@@ -31,6 +31,14 @@ export interface Client {
 /** The values of headers by their name in lower case. */
 export type HeaderValues = ReadonlyMap<string, readonly string[]>;
 
+export function headersOf(
+  headers: Readonly<Record<string, readonly string[]>>,
+  host: string | undefined,
+): HeaderValues {
+  const all = new Map(Object.entries(headers));
+  return host === undefined ? all : all.set('host', [host]);
+}
+
 export interface PolicyTest {
   readonly name: string;
   readonly place: Place;

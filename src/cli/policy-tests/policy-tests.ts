@@ -1,11 +1,12 @@
 import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { Coverage } from './coverage.ts';
-import type { PolicyTest, TestFile } from './policy-test.ts';
+import type { TestFile } from './policy-test.ts';
 import { readTestFile } from './read-test-file.ts';
 import type { FileResult, TestRun } from './result.ts';
 import { runTest } from './run-test.ts';
 import { PolicyFileReader } from './tested-policies.ts';
+
 /** Throws a FileError with every mistake in the test files, and in the policy files that they name. */
 export function readTestFiles(paths: readonly string[], cloudflareRanges: string): TestFile[] {
   const policyFiles = new PolicyFileReader(cloudflareRanges);
@@ -35,7 +36,10 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   const coverage = new Coverage();
   const results: FileResult[] = [];
   for (const { file, policies, setting, tests } of files) {
-    for (const each of [policies, ...tests.flatMap(reloaded)]) coverage.add(each);
+    coverage.add(policies);
+    for (const step of tests.flatMap(({ steps }) => steps)) {
+      if (step.kind === 'reload') coverage.add(step.policies);
+    }
     const options = { policies, setting, onTake: coverage.record.bind(coverage) };
     const all = [];
     for (const test of tests) all.push(await runTest(test, options));
@@ -43,10 +47,6 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   }
   const tested = new Set(files.map(({ policies }) => policies.path));
   return { files: results, coverage: coverage.list(tested) };
-}
-
-function reloaded({ steps }: PolicyTest) {
-  return steps.flatMap((step) => (step.kind === 'reload' ? [step.policies] : []));
 }
 
 /** Whether a test is run. `title`: the file and the name of the test. */

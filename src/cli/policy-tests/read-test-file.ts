@@ -6,7 +6,13 @@ import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
-import type { Client, PolicyTest, Setting, TestFile } from './policy-test.ts';
+import {
+  type Client,
+  headersOf,
+  type PolicyTest,
+  type Setting,
+  type TestFile,
+} from './policy-test.ts';
 import { stepSchema } from './step-schema.ts';
 import {
   client,
@@ -162,13 +168,7 @@ class TestFileReader {
 }
 
 function clientOf({ address, peer, api_key, host, headers = {} }: WrittenClient): Client {
-  const all = [...Object.entries(headers), ...(host === undefined ? [] : [['host', [host]]])];
-  return {
-    address,
-    peer: peer ?? address,
-    apiKey: api_key,
-    headers: new Map(all as [string, readonly string[]][]),
-  };
+  return { address, peer: peer ?? address, apiKey: api_key, headers: headersOf(headers, host) };
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

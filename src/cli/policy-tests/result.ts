@@ -3,6 +3,7 @@ import type { ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Step as TraceStep } from '../../gateway/operations/explain-text.ts';
 import type { Mismatch } from './compare.ts';
 import type { FileCoverage } from './coverage.ts';
+import type { PolicyTest } from './policy-test.ts';
 
 export interface FileResult {
   readonly file: string;
@@ -10,11 +11,8 @@ export interface FileResult {
   readonly tests: readonly TestResult[];
 }
 
-export interface TestResult {
-  readonly name: string;
-  readonly place: Place;
+export interface TestResult extends Pick<PolicyTest, 'name' | 'place' | 'skip'> {
   readonly result: 'passed' | 'failed' | 'skipped';
-  readonly skip: string | undefined;
   readonly requests: number;
   readonly failures: readonly Failure[];
 }
