@@ -9,6 +9,11 @@ export interface Mapped {
   readonly mistakes?: readonly string[];
 }
 
+/** The texts whose condition holds. */
+export function textsThatHold(conditions: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(conditions).filter((text) => conditions[text]);
+}
+
 /** Go reads these as booleans (strconv.ParseBool). Other texts are mistakes, see `formMistakes`. */
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
