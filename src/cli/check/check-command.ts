@@ -1,4 +1,3 @@
-/** `headgate check`: reports mistakes in policy files and rate limit files, or problems of a Redis, without starting a gateway. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { ConfigError } from '../../gateway/config/config-error.ts';

@@ -1,4 +1,3 @@
-/** Examines the files of `headgate check`: policy files one by one, rate limit files together. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FileError } from '../../gateway/config/config-error.ts';

@@ -1,4 +1,3 @@
-/** `headgate completion`: prints the script by which a shell completes headgate's words. */
 import { Argument, Command } from 'commander';
 import { sayFile } from '../output/output.ts';
 import { bashScript } from './bash.ts';

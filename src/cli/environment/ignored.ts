@@ -1,4 +1,3 @@
-/** Variables of envoyproxy/ratelimit that headgate does not use, and why. */
 import { LARGEST_MESSAGE_BYTES } from '../../gateway/config/settings/control-plane-forms.ts';
 import type { Given } from './variable.ts';
 

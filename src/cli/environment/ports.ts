@@ -1,4 +1,3 @@
-/** Ports of envoyproxy/ratelimit, and TLS of its gRPC port. */
 import { type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
 
 const ALL = '0.0.0.0';
@@ -21,7 +20,6 @@ export function portsOf(given: Given): Mapped {
   };
 }
 
-/** Where metrics are: the port of Prometheus if it is on, else the debug port. */
 function opsOf(given: Given): Record<string, string> {
   if (!hasPrometheus(given)) {
     return {

@@ -55,7 +55,6 @@ function mistakesIn(given: Given, url: string, type: string): string[] {
   });
 }
 
-/** The files have an effect with TLS only. */
 function tlsFiles(given: Given): Record<string, string> {
   if (!isTrue(given.REDIS_TLS)) return {};
   const { REDIS_TLS_CACERT: ca, REDIS_TLS_CLIENT_CERT: cert, REDIS_TLS_CLIENT_KEY: key } = given;

@@ -1,5 +1,3 @@
-/** Variables of envoyproxy/ratelimit, and what they become. */
-
 export type Given = Readonly<Record<string, string | undefined>>;
 
 export interface Mapped {
@@ -9,7 +7,6 @@ export interface Mapped {
   readonly mistakes?: readonly string[];
 }
 
-/** The texts whose condition holds. */
 export function textsThatHold(conditions: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(conditions).filter((text) => conditions[text]);
 }

@@ -17,7 +17,6 @@ export interface DropIn {
   readonly notes: readonly string[];
 }
 
-/** Throws a ConfigError with every variable that headgate cannot replace. */
 export function dropInFor(given: Given): DropIn {
   const parts = [portsOf, rulesOf, redisUrlOf, answersOf, unsupported].map((part) => part(given));
   const mistakes = parts.flatMap((part) => part.mistakes ?? []);

@@ -33,7 +33,6 @@ function asText(files: readonly ExaminedFile[]): string {
     .join('');
 }
 
-/** The place and the message, then the line with a mark below it. */
 export function linesOf(diagnostic: Diagnostic): string[] {
   const { file, severity, rule, excerpt } = diagnostic;
   const { line, column } = placeOf(diagnostic);

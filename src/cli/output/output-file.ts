@@ -51,7 +51,6 @@ export class OutputFile {
   }
 }
 
-/** `name` of the file, for people. */
 export function notWritten(name: string, error: unknown): CommandFailed {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return new CommandFailed(EXIT_FAULT, `${name}: cannot be written: ${REASONS[code] ?? message}`);

@@ -11,7 +11,6 @@ import { durationText, MAX_DURATION_MS } from './values-schema.ts';
 
 export interface ReadStep {
   readonly written: WrittenStep;
-  /** Its keys; `written` has defaults too. */
   readonly keys: readonly string[];
   readonly path: Path;
   readonly place: Place;
@@ -26,7 +25,6 @@ export interface StepContext extends Omit<OverrideFacts, 'isDown'> {
 const ACTIONS = ['send', 'store', 'reload', 'override'] as const;
 const ONLY_WITH_SEND = ['client', 'host', 'headers', 'times', 'every', 'expect'];
 
-/** Reports every mistake. Steps with mistakes are left out. */
 export function compileSteps(steps: readonly ReadStep[], context: StepContext): Step[] {
   const reader = new StepReader(context);
   return steps.flatMap((step) => reader.read(step) ?? []);

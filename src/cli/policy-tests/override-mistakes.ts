@@ -10,9 +10,7 @@ export interface OverrideFacts {
   readonly setting: Setting;
   /** All clients, also those with mistakes. */
   readonly clientNames: readonly string[];
-  /** Undefined if the policy file has mistakes. */
   readonly policies: TestedPolicies | undefined;
-  /** Whether the store is down. */
   readonly isDown: boolean;
 }
 

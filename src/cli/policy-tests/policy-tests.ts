@@ -7,7 +7,6 @@ import type { FileResult, TestRun } from './result.ts';
 import { runTest } from './run-test.ts';
 import { PolicyFileReader } from './tested-policies.ts';
 
-/** Throws a FileError with every mistake in the test files, and in the policy files that they name. */
 export function readTestFiles(paths: readonly string[], cloudflareRanges: string): TestFile[] {
   const policyFiles = new PolicyFileReader(cloudflareRanges);
   const mistakes: Diagnostic[] = [];

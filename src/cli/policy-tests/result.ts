@@ -22,9 +22,7 @@ export interface Failure {
   readonly place: Place;
   /** The step in words: `POST /api/auth/login by alice at 10s`. */
   readonly step: string;
-  /** Empty if a change was refused. */
   readonly mismatches: readonly Mismatch[];
-  /** Why a change was refused. */
   readonly refusal: string | undefined;
   readonly trace: readonly TraceStep[];
   readonly answer: ExplainedAnswer | undefined;

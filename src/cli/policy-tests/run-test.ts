@@ -1,4 +1,3 @@
-/** Runs one test on a virtual gateway of its own. */
 import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
@@ -36,7 +35,6 @@ const NOTHING_TRACED: Traced = new Map();
 
 interface FailedStep {
   readonly step: Step;
-  /** The index of the first request that failed. */
   readonly index: number;
   readonly failure: Failure;
 }
@@ -112,7 +110,6 @@ async function send(
   return found;
 }
 
-/** Rejects with an OperationError if a gateway would refuse the change. */
 async function changeByOperator(
   change: WrittenOverride,
   operate: Operate,

@@ -11,7 +11,6 @@ import { virtualSalts } from './virtual-gateway.ts';
 interface Sent {
   readonly line: RequestLine;
   readonly client: Client;
-  /** Replace those of the client. Without values: the header is left out. */
   readonly headers: HeaderValues;
 }
 

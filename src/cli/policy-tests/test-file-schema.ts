@@ -84,9 +84,7 @@ export const sections = testFileSchema.shape;
 export const client = clientSchema;
 
 const { shape } = testFileSchema;
-/** Validates only which sections there are. */
 export const outlineSchema = z.strictObject(
   Object.fromEntries(Object.keys(shape).map((key) => [key, z.unknown().optional()])),
 );
-/** Validates a test without its steps. */
 export const testOutlineSchema = testSchema.extend({ steps: z.array(z.unknown()).min(1) });

@@ -29,7 +29,6 @@ type Reading =
   | 'invalid';
 
 export class PolicyFileReader {
-  /** Mistakes in policy files, each once, however many test files name the file. */
   readonly mistakes: Diagnostic[] = [];
   readonly #cloudflareRanges: string;
   readonly #readings = new Map<string, Reading>();

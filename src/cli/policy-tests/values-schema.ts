@@ -74,7 +74,6 @@ export const address = z
     }),
   );
 
-/** The name of a client or a test. */
 export const name = z.string().min(1).max(200);
 
 const headerValue = z.union(

@@ -33,7 +33,6 @@ import type { TestedPolicies } from './tested-policies.ts';
 export interface VirtualGatewayOptions {
   readonly policies: TestedPolicies;
   readonly setting: Setting;
-  /** Called for every take that counts. */
   onTake(descriptors: readonly LimitDescriptor[], result: TakeResult, modes: PolicyModes): void;
 }
 
@@ -143,7 +142,6 @@ type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => v
 /** Counts in this process, and fails when a test says so. */
 class VirtualStore implements QuotaStore {
   isDown = false;
-  /** Has its own counts, like a gateway beside its Redis. */
   readonly local: LocalLimiter;
   readonly memory: MemoryStore;
   readonly #onTake: OnTake;

@@ -1,4 +1,3 @@
-/** `headgate proxy-config`: prints the configuration of a proxy, made from the policy file and the settings. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';

@@ -1,4 +1,3 @@
-/** `headgate test`: runs the tests of policy files in virtual time. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { FileError } from '../../gateway/config/config-error.ts';
 import { commandEnvironment } from '../environment/commands.ts';

@@ -24,7 +24,6 @@ export function asJson(run: TestRun, withCoverage: boolean): string {
   });
 }
 
-/** No test was run. */
 export function mistakesAsJson(diagnostics: readonly Diagnostic[]): string {
   const nothing = countsOf({ files: [], coverage: [] });
   return text({ files: [], ...nothing, mistakes: diagnostics.map(fieldsOf) });

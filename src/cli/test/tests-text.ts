@@ -1,4 +1,3 @@
-/** Formats the results of policy tests for people. */
 import { columns } from '../output/output.ts';
 import {
   coveredPercent,

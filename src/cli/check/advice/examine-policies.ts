@@ -42,7 +42,6 @@ export interface AdviceContext {
   readonly policySet: PolicySet;
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
-  /** Whether the file has a value at this path; false if a default applies. */
   readonly isWritten: (path: Path) => boolean;
 }
 

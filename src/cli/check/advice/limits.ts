@@ -47,7 +47,6 @@ function undercuts(one: LimitEntry, other: LimitEntry, { lists, identity }: Limi
   if (shared.flat().some((each) => isCountedAs(each, other) && each.count_rejected)) return false;
   const ones = shared.map((list) => list.find((each) => isCountedAs(each, one)));
   if (ones.includes(undefined)) return false;
-  // `one` counts every request that `other` counts.
   if (windows === 1) return true;
   const highest = Math.max(...ones.map((each) => each?.rate.limit ?? Number.POSITIVE_INFINITY));
   const claimed = isClaimed(one, identity) ? identity.api_key.unverified_factor : 1;

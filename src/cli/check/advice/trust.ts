@@ -74,7 +74,6 @@ function unsafe({ range, path }: WrittenRange): DiagnosticDraft {
   return { rule: 'unsafe-trust', path, message };
 }
 
-/** A range whose address is not the first of its network. */
 function hostBits({ range, path }: WrittenRange): DiagnosticDraft[] {
   const span = spanOf(range);
   const [written = '', bits] = range.split('/');

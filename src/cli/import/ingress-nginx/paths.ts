@@ -5,7 +5,6 @@ import { ANY_PATH } from '../shared/paths.ts';
 
 export interface LimitedPath {
   readonly host: string | undefined;
-  /** Undefined if a policy file cannot name the path. */
   readonly template: string | undefined;
   readonly written: string;
   readonly place: FilePlace;

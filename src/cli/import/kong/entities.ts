@@ -1,4 +1,3 @@
-/** Services, routes and plugins of Kong, wherever they are configured. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 

@@ -158,7 +158,6 @@ export function otherPlugin({ name, place }: Plugin): Finding[] {
   return why === undefined ? [] : [leftOut(place, name, why)];
 }
 
-/** Limits of one consumer are those of a plan. */
 export function consumerPlugin(
   { name, consumer, place }: Plugin,
   limits: readonly string[],

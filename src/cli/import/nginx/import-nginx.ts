@@ -48,7 +48,6 @@ export function importNginx(files: ProxyFiles): ImportedFile {
   };
 }
 
-/** The findings are about files that could not be read. */
 function configurationOf(files: ProxyFiles) {
   try {
     const { tree, problems } = readNginxConfig(files);

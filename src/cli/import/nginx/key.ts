@@ -72,7 +72,6 @@ function methodMeaning(map: MapVariable, read: (expression: string) => KeyMeanin
 const OTHER_NETWORKS =
   'some networks of geo have another key, and headgate counts them like all others';
 
-/** `read` finds out the meaning of a result of the map. */
 function geoMapMeaning(
   map: MapVariable,
   geo: GeoVariable,

@@ -19,7 +19,6 @@ export interface LimitReq {
   readonly directive: Directive;
 }
 
-/** What holds at a level of the configuration: its own lines, or those that it inherits. */
 export interface Level {
   readonly limits: readonly LimitReq[];
   readonly dryRun: boolean;

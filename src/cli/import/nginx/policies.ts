@@ -15,7 +15,6 @@ interface Levels {
   readonly fallback: Level;
 }
 
-/** `level` is that of the http block. */
 export function policiesOf(servers: readonly ServerHosts[], rules: Rules, level: Level): Policies {
   const isAlone = servers.length <= 1;
   const catchAll = isAlone ? servers[0] : servers.find((server) => server.isCatchAll);
@@ -57,7 +56,6 @@ class Policies {
     if (rules !== undefined && rules.limits.length > 0) this.#setDefault(rules, fallback);
   }
 
-  /** `host` undefined: for every host. */
   add({ directive }: ServerHosts, host: string | undefined): void {
     const { http, fallback } = this.#levels;
     const wider = this.list.filter(
@@ -154,7 +152,6 @@ function whyUnnamed(title: string): string {
     : 'a policy file has paths such as /login, /users/:id and /files/*. headgate applies the policy of the path around it. Write policies for the paths that you mean.';
 }
 
-/** Which server answers hosts that no server names decides what headgate must do with them. */
 function generalFinding({ directive }: ServerHosts, catchAll: ServerHosts | undefined): Finding {
   const why =
     catchAll === undefined

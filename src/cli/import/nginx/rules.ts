@@ -29,7 +29,6 @@ export class Rules {
     this.#zones = zones;
   }
 
-  /** The rules for all other methods come last. */
   of(level: Level): MethodRules[] {
     const carried = level.limits
       .map((each) => this.#carry(each))

@@ -6,7 +6,6 @@ import { isRange } from '../shared/ranges.ts';
 import type { Zone } from './limits.ts';
 
 type Zones = ReadonlyMap<string, Zone>;
-/** The paths of the policies that count in a zone, by its name. */
 type Used = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function zoneFindings(zones: Zones, used: Used): Finding[] {

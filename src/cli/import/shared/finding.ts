@@ -34,7 +34,6 @@ function shortened(text: string): string {
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN - 3)}...` : line;
 }
 
-/** The source cannot be read as what it should be. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 

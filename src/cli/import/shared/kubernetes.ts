@@ -37,7 +37,6 @@ export function annotationList(object: KubernetesObject, name: string): string[]
 
 export interface IngressPath {
   readonly host: string | undefined;
-  /** As written; `/` without one. */
   readonly written: string;
   /** `Exact`, `Prefix` or `ImplementationSpecific`. */
   readonly type: string;

@@ -44,7 +44,6 @@ export function templatesOfPath(
   return template === undefined ? undefined : [template];
 }
 
-/** Every path that the expression can begin with. */
 function spelled(expression: string): string[] | undefined {
   let paths = [''];
   let rest = expression;

@@ -25,7 +25,6 @@ export function pathsBelow(path: string): string | undefined {
   return literal === '/' || literal === '' ? ANY_PATH : valid(`${literal}/*`);
 }
 
-/** Percent-encodes what has a meaning in a policy file. */
 export function segmentText(segment: string): string {
   return segment.replaceAll(/[%{}[\]()<>$^+|*:\\`"?#\s]/g, (char) =>
     encodeURIComponent(char) === char

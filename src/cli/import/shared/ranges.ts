@@ -1,4 +1,3 @@
-/** Networks that a policy file can name. */
 import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 
 /** Names such as `localhost` and ranges of every address are none. */
@@ -11,6 +10,5 @@ export function canBeTrusted(network: string): boolean {
   return isRange(network) && network !== 'cloudflare';
 }
 
-/** Stands in findings on networks that cannot be trusted. */
 export const UNTRUSTED =
   'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.';

@@ -62,7 +62,6 @@ export function limitText(
   return parts.length === 0 ? rateText(rate) : `{ rate: ${rateText(rate)}, ${parts.join(', ')} }`;
 }
 
-/** Writes what a policy for other requests would have. */
 export function suggestedLimit(limit: ImportedLimit): string {
   return `limits: [${limitText(limit, limit.per === 'ip' || limit.per === 'client' ? undefined : limit.per)}]`;
 }

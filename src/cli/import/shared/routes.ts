@@ -34,7 +34,6 @@ export function refuseTooMany(count: number, file: string): void {
   throw wrongSource(file, reason);
 }
 
-/** `fallback` is the owner of requests that no route matches; empty if they are not limited. */
 export function policiesOfRoutes(routes: readonly LimitedRoute[], fallback = ''): RoutePolicies {
   const first = routes[0];
   if (first !== undefined) refuseTooMany(routes.length, first.place.file);

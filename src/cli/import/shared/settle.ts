@@ -40,7 +40,6 @@ export function settle(file: ImportedFile, sourceName: string): ImportedFile {
   return { ...file, default: fallback, policies, findings: inOrder(findings) };
 }
 
-/** Undefined if other policies match all of its requests. */
 function untiedMatch(
   { match, name, place }: ImportedPolicy,
   taken: ReadonlyMap<string, string>,
@@ -90,7 +89,6 @@ function settledRules<R extends ImportedRules>(rules: R, place: FilePlace, findi
   return { ...rules, limits: [], mode: 'off' };
 }
 
-/** Undefined if a policy file cannot have it. */
 function withinBounds(
   written: ImportedLimit,
   place: FilePlace,

@@ -1,4 +1,3 @@
-/** Carries over Traefik's RateLimit middleware from its dynamic configuration, Kubernetes objects or Docker labels. */
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';

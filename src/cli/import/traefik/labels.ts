@@ -1,11 +1,9 @@
-/** Labels of Docker containers, as in a compose file. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
 
 interface Label extends Option {
-  /** Without `traefik.http.`, in parts. */
   readonly path: readonly string[];
 }
 

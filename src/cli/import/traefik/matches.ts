@@ -26,7 +26,6 @@ export function matchesOf(rule: string): RuleMatches {
   return byMethods(matches);
 }
 
-/** What a condition says; a text says why a policy file cannot have it. */
 type Meaning =
   | { readonly host: string }
   | { readonly templates: readonly string[] }

@@ -1,4 +1,3 @@
-/** Routers and middlewares of Traefik, and its dynamic configuration in YAML. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 

@@ -1,4 +1,3 @@
-/** Reads the options of Traefik's RateLimit middleware: a token bucket for each source of requests. */
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
