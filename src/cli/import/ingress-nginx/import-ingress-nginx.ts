@@ -6,7 +6,7 @@ import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
 import { hostOf } from '../shared/paths.ts';
 import { isRange } from '../shared/ranges.ts';
-import { type LimitedRoute, policiesOfRoutes, splitFinding } from '../shared/routes.ts';
+import { type LimitedRoute, notLimited, policiesOfRoutes, splitFinding } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
 import { type LimitedPath, pathsOf } from './paths.ts';
@@ -63,8 +63,7 @@ function routesOf({ object, annotated, paths }: ReadIngress): LimitedRoute[] {
     const where = `Ingress ${titleOf(object)}, ${lineText(place)}`;
     const route = { name, host: host === undefined ? undefined : hostOf(host), template, place };
     if (annotated.limits.length === 0) {
-      const rules = { limits: [], mode: 'off' as const, comments: [`${where}: not limited`] };
-      return [{ ...route, owner: '', rules }];
+      return [{ ...route, owner: '', rules: notLimited(where) }];
     }
     const comments = [`from ${annotated.limits.map(limitText).join(', ')} of ${where}`];
     const limits = annotated.limits.map(({ rate, burst }) => ({ rate, burst, per: 'ip' as const }));

@@ -14,27 +14,27 @@ const LISTS = ['services', 'routes', 'plugins', 'consumers', 'consumer_groups'];
 
 export function declarativeEntities(document: YamlNode): Entities {
   if (!LISTS.some((list) => document.get(list)?.isList)) return NOTHING;
-  const topLevel = (document.get('plugins')?.items() ?? []).filter(isEnabled);
+  const topLevel = document.itemsAt('plugins').filter(isEnabled);
   for (const list of LISTS.slice(0, 3)) {
-    refuseTooMany(document.get(list)?.items().length ?? 0, document.place.file);
+    refuseTooMany(document.itemsAt(list).length, document.place.file);
   }
   const reader = new Reader(topLevel, isOldFormat(document));
-  const serviceNodes = document.get('services')?.items() ?? [];
+  const serviceNodes = document.itemsAt('services');
   const services = serviceNodes.map((node) => ({
     node,
     ids: idsOf(node),
     service: reader.serviceOf(node),
   }));
   const nested = services.flatMap(({ node, service }) =>
-    (node.get('routes')?.items() ?? []).map((route) => reader.routeOf(route, service)),
+    node.itemsAt('routes').map((route) => reader.routeOf(route, service)),
   );
-  const apart = (document.get('routes')?.items() ?? []).map((route) => {
+  const apart = document.itemsAt('routes').map((route) => {
     const wanted = nameIn(route.get('service'));
     const of = services.find(({ ids }) => wanted !== undefined && ids.includes(wanted));
     return reader.routeOf(route, of?.service);
   });
   const consumers = ['consumers', 'consumer_groups'].flatMap((list) =>
-    (document.get(list)?.items() ?? []).flatMap((node) => reader.pluginsOfConsumer(node)),
+    document.itemsAt(list).flatMap((node) => reader.pluginsOfConsumer(node)),
   );
   const routes = [...nested, ...apart];
   return {
@@ -103,7 +103,7 @@ class Reader {
       ...{ name: node.get('name')?.text ?? service?.name ?? 'route', service, others },
       hosts: list('hosts'),
       methods: list('methods'),
-      paths: (node.get('paths')?.items() ?? []).map((path) => this.#pathOf(path)),
+      paths: node.itemsAt('paths').map((path) => this.#pathOf(path)),
       plugins: [...this.#nested(node), ...this.#attached('route', node)],
       place: node.place,
     };
@@ -137,7 +137,7 @@ class Reader {
   }
 
   #nested(node: YamlNode): Plugin[] {
-    return (node.get('plugins')?.items() ?? []).filter(isEnabled).map(pluginOf);
+    return node.itemsAt('plugins').filter(isEnabled).map(pluginOf);
   }
 
   /** A plugin that names both a service and a route is attached to the route. */

@@ -2,6 +2,7 @@ import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
+import { rateText } from '../shared/rates.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Plugin } from './entities.ts';
 
@@ -160,14 +161,15 @@ export function otherPlugin({ name, place }: Plugin): Finding[] {
 
 export function consumerPlugin(
   { name, consumer, place }: Plugin,
-  limits: readonly string[],
+  limits: readonly ImportedLimit[],
 ): Finding {
+  const rates = limits.map(({ rate }) => rateText(rate));
   const plan =
     (consumer ?? '')
       .toLowerCase()
       .replaceAll(/[^a-z0-9_-]+/g, '-')
       .replace(/^[-_]+/, '') || 'plan';
-  const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${limits.join(', ')}] }.`;
+  const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${rates.join(', ')}] }.`;
   return leftOut(place, `${name} of ${consumer ?? 'a consumer'}`, why);
 }
 

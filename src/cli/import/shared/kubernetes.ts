@@ -45,8 +45,8 @@ export interface IngressPath {
 }
 
 export function ingressPaths({ node }: KubernetesObject): IngressPath[] {
-  return (node.get('spec', 'rules')?.items() ?? []).flatMap((rule) =>
-    (rule.get('http', 'paths')?.items() ?? []).map((path) => ({
+  return node.itemsAt('spec', 'rules').flatMap((rule) =>
+    rule.itemsAt('http', 'paths').map((path) => ({
       host: rule.get('host')?.text || undefined,
       written: path.get('path')?.text ?? '/',
       type: path.get('pathType')?.text ?? 'ImplementationSpecific',

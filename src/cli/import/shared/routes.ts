@@ -93,6 +93,10 @@ function around(inner: LimitedRoute, routes: readonly LimitedRoute[]): LimitedRo
   return nearest;
 }
 
+export function notLimited(where: string): ImportedRules {
+  return { limits: [], mode: 'off', comments: [`${where}: not limited`] };
+}
+
 /** `together` says what the limiter counts with one counter: `Kong counts all requests of this plugin`. */
 export function splitFinding(
   { place, what, together }: { place: FilePlace; what: string; together: string },

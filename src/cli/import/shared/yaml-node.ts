@@ -109,6 +109,12 @@ export class YamlNode {
     return node;
   }
 
+  /** The values of the list at the end of a path of keys. */
+  itemsAt(...path: readonly string[]): YamlNode[] {
+    return this.get(...path)?.items() ?? [];
+  }
+
+  /** As `get`, and keys may be written in any case. */
   getAnyCase(key: string): YamlNode | undefined {
     return this.entries().find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
   }

@@ -5,6 +5,7 @@ import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
 import { suggestedLimit } from '../shared/rates.ts';
 import {
   type LimitedRoute,
+  notLimited,
   orderFindings,
   policiesOfRoutes,
   splitFinding,
@@ -93,23 +94,16 @@ class RouterReader {
       if (limits.length > 0) this.findings.push(leftOut(place, `router ${name}`, why));
       return [];
     }
-    if (limits.length > 0)
-      this.#noteRule(
-        router,
-        matches.flatMap(({ ignored }) => ignored),
-      );
+    const ignored = matches.flatMap((match) => match.ignored);
+    if (limits.length > 0) this.#noteRule(router, ignored);
     // Without a priority, the longest rule wins.
     const weight = rule.length;
     const where = `router ${name}, ${lineText(place)}`;
     const comment = `from rateLimit ${used.map((each) => each.name).join(', ')} of ${where}`;
-    const rules =
-      limits.length === 0
-        ? { limits, mode: 'off' as const, comments: [`${where}: not limited`] }
-        : { limits, comments: [comment] };
-    const owner = limits.length === 0 ? '' : ownerOf(router);
-    return matches.map(({ host, template, methods }) => {
-      return { owner, name, host, template, methods, weight, rules, place };
-    });
+    const isLimited = limits.length > 0;
+    const rules = isLimited ? { limits, comments: [comment] } : notLimited(where);
+    const owner = isLimited ? ownerOf(router) : '';
+    return matches.map((match) => ({ ...match, owner, name, weight, rules, place }));
   }
 
   #noteRule({ name, place, hasPriority }: Router, ignored: readonly string[]): void {
