@@ -46,6 +46,11 @@ export function durationText(ms: number): string {
   return text === '' ? '0s' : text;
 }
 
+/** A key that may be missing. */
+export function optional<S extends z.ZodType>(schema: S, meaning: string): z.ZodOptional<S> {
+  return schema.optional().describe(meaning);
+}
+
 const DURATION_FORM = 'must be a duration such as "90s" or "1h30min"';
 
 /** Milliseconds. */

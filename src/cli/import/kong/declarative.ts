@@ -19,12 +19,9 @@ export function declarativeEntities(document: YamlNode): Entities {
     refuseTooMany(document.itemsAt(list).length, document.place.file);
   }
   const reader = new Reader(topLevel, isOldFormat(document));
-  const serviceNodes = document.itemsAt('services');
-  const services = serviceNodes.map((node) => ({
-    node,
-    ids: idsOf(node),
-    service: reader.serviceOf(node),
-  }));
+  const services = document
+    .itemsAt('services')
+    .map((node) => ({ node, ids: idsOf(node), service: reader.serviceOf(node) }));
   const nested = services.flatMap(({ node, service }) =>
     node.itemsAt('routes').map((route) => reader.routeOf(route, service)),
   );
@@ -36,12 +33,8 @@ export function declarativeEntities(document: YamlNode): Entities {
   const consumers = ['consumers', 'consumer_groups'].flatMap((list) =>
     document.itemsAt(list).flatMap((node) => reader.pluginsOfConsumer(node)),
   );
-  const routes = [...nested, ...apart];
-  return {
-    routes,
-    global: reader.globalPlugins(),
-    loose: [...consumers, ...reader.loosePlugins()],
-  };
+  const loose = [...consumers, ...reader.loosePlugins()];
+  return { routes: [...nested, ...apart], global: reader.globalPlugins(), loose };
 }
 
 /** Before version 3, a path with signs of an expression was one. */
@@ -154,10 +147,6 @@ class Reader {
 
 function pluginOf(node: YamlNode): Plugin {
   const consumer = nameIn(node.get('consumer')) ?? nameIn(node.get('consumer_group'));
-  return {
-    name: node.get('name')?.text ?? '',
-    config: node.get('config'),
-    place: node.place,
-    consumer,
-  };
+  const name = node.get('name')?.text ?? '';
+  return { name, config: node.get('config'), place: node.place, consumer };
 }
