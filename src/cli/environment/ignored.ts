@@ -43,11 +43,7 @@ const IGNORED: readonly Ignored[] = [
     unless: OFF,
     note: 'times in metrics are in seconds',
   },
-  {
-    names: ['LOG_FORMAT'],
-    unless: /^json$/i,
-    note: 'lines of the log are JSON',
-  },
+  { names: ['LOG_FORMAT'], unless: /^json$/i, note: 'lines of the log are JSON' },
   {
     names: ['RUNTIME_IGNOREDOTFILES'],
     unless: ON,
