@@ -6,7 +6,7 @@ import { importNginx } from './nginx/import-nginx.ts';
 import type { Finding } from './shared/finding.ts';
 import type { ImportedFile } from './shared/imported-limit.ts';
 import { settle } from './shared/settle.ts';
-import { writePolicyFile } from './shared/write-policy-file.ts';
+import { type WriteOptions, writePolicyFile } from './shared/write-policy-file.ts';
 import { importTraefik } from './traefik/import-traefik.ts';
 
 export { findingLine, ImportError } from './shared/finding.ts';
@@ -25,15 +25,11 @@ export interface Imported {
   readonly limitsFound: number;
 }
 
-export interface ImportOptions {
-  readonly shadow: boolean;
-}
-
 /** Throws an ImportError if the text is not what the kind says. It never runs what it reads. */
 export function importPolicies(
   kind: ImportKind,
   source: ProxyFiles,
-  options: ImportOptions,
+  options: Pick<WriteOptions, 'shadow'>,
 ): Imported {
   const { name } = source.main;
   const file = settle(CONVERTERS[kind](source), name);

@@ -17,7 +17,7 @@ export async function runTest(
   const { name, place, skip, steps } = test;
   const about = { name, place, skip };
   if (skip !== undefined) return { ...about, result: 'skipped', requests: 0, failures: [] };
-  const failed = await runSteps(test, options, NOTHING_TRACED);
+  const failed = await runSteps(test, options);
   const sent = steps.map((step) => (step.kind === 'send' ? step.times : 0));
   const requests = sent.reduce((sum, times) => sum + times, 0);
   if (failed.length === 0) return { ...about, result: 'passed', requests, failures: [] };
@@ -28,21 +28,17 @@ export async function runTest(
   return { ...about, result: 'failed', requests, failures };
 }
 
-/** The index of the request of a step that is traced. */
-type Traced = ReadonlyMap<Step, number>;
-
-const NOTHING_TRACED: Traced = new Map();
-
 interface FailedStep {
   readonly step: Step;
   readonly index: number;
   readonly failure: Failure;
 }
 
+/** `traced` has the index of the request of a step that is traced. */
 async function runSteps(
   { steps }: PolicyTest,
   options: VirtualGatewayOptions,
-  traced: Traced,
+  traced: ReadonlyMap<Step, number> = new Map(),
 ): Promise<FailedStep[]> {
   const gateway = new VirtualGateway(options);
   const failed: FailedStep[] = [];

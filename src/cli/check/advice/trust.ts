@@ -134,13 +134,11 @@ function oldList(
   const path = [...sources, ...named].find(isWritten);
   const age = ageOf(cloudflare, nowMs);
   if (path === undefined || age === undefined) return [];
-  return cloudflare.isShipped === true
-    ? [
-        {
-          rule: 'shipped-cloudflare-list-old',
-          path,
-          message: `${age}; it came with headgate: ${COMPARE}, or update headgate`,
-        },
-      ]
-    : [{ rule: 'cloudflare-list-old', path, message: `${age}: ${COMPARE}, and update "checked"` }];
+  if (cloudflare.isShipped === true) {
+    const message = `${age}; it came with headgate: ${COMPARE}, or update headgate`;
+    return [{ rule: 'shipped-cloudflare-list-old', path, message }];
+  }
+  return [
+    { rule: 'cloudflare-list-old', path, message: `${age}: ${COMPARE}, and update "checked"` },
+  ];
 }

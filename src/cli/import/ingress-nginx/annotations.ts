@@ -49,17 +49,14 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
         'it is not a whole number, so ingress-nginx ignores it or refuses the Ingress. Correct it.';
       findings.push(leftOut(node.place, `${annotation}: ${node.text ?? ''}`, why));
     }
+    if (!limit) return [];
     // NGINX lets burst + 1 requests pass at once.
-    const burst = (limit ?? 0) * multiplier + 1;
-    if (limit === undefined || limit === 0) return [];
-    return [
-      { annotation, rate: { limit, windowMs: WINDOWS_MS[annotation] }, burst, place: node.place },
-    ];
+    const rate = { limit, windowMs: WINDOWS_MS[annotation] };
+    return [{ annotation, rate, burst: limit * multiplier + 1, place: node.place }];
   });
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
-  const exempt = listed(allowed?.text ?? '');
   findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
-  return { limits, exempt, findings };
+  return { limits, exempt: listed(allowed?.text ?? ''), findings };
 }
 
 function otherLimit(name: string, node: YamlNode): Finding[] {

@@ -6,7 +6,6 @@ import type { Variables } from './variables.ts';
 
 export interface Zone {
   readonly name: string;
-  readonly key: string;
   readonly meaning: KeyMeaning;
   readonly rate: RateAmount | undefined;
   readonly directive: Directive;
@@ -34,7 +33,7 @@ export function zonesOf(
     const [key = ''] = directive.args;
     const name = parameter(directive, 'zone')?.split(':')[0] ?? '';
     const meaning = keyMeaning(key, variables);
-    return [name, { name, key, meaning, rate: rateOf(parameter(directive, 'rate')), directive }];
+    return [name, { name, meaning, rate: rateOf(parameter(directive, 'rate')), directive }];
   });
   return new Map(zones);
 }

@@ -1,12 +1,9 @@
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, leftOut, note } from '../shared/finding.ts';
+import type { ImportedFile } from '../shared/imported-limit.ts';
 import { canBeTrusted, UNTRUSTED } from '../shared/ranges.ts';
 
-export interface RealIp {
-  readonly sources: readonly string[];
-  readonly trustedProxies: readonly string[];
-  readonly findings: readonly Finding[];
-}
+type RealIp = Pick<ImportedFile, 'sources' | 'trustedProxies' | 'findings'>;
 
 const KEEP =
   'keep this line in NGINX: NGINX reports the address to headgate. headgate itself reads X-Forwarded-For; to read another header, name it in identity.sources.';
@@ -18,7 +15,7 @@ export function realIpOf(directives: readonly Directive[]): RealIp {
   const nameIn = ({ args: [name = ''] }: Directive) => name.toLowerCase();
   // The networks of Cloudflare come with headgate.
   if (headers.some((each) => nameIn(each) === 'cf-connecting-ip'))
-    return { sources: ['cf_connecting_ip'], trustedProxies: [], findings: [] };
+    return { sources: ['cf_connecting_ip'], findings: [] };
   const unread = headers.find((each) => !KNOWN_HEADERS.has(nameIn(each)));
   const findings: Finding[] =
     unread === undefined ? [] : [note(unread.place, directiveText(unread), KEEP)];
@@ -28,5 +25,5 @@ export function realIpOf(directives: readonly Directive[]): RealIp {
     findings.push(leftOut(directive.place, directiveText(directive), UNTRUSTED));
     return [];
   });
-  return { sources: [], trustedProxies, findings };
+  return { trustedProxies, findings };
 }

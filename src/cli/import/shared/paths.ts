@@ -60,13 +60,20 @@ export function nearestAround<T extends { readonly template: string | undefined 
   template: string | undefined,
   all: readonly T[],
 ): T | undefined {
-  let nearest: T | undefined;
-  for (const each of all) {
-    if (each.template === undefined || each.template === template) continue;
-    if (!covers(each.template, template)) continue;
-    if (nearest === undefined || covers(nearest.template, each.template)) nearest = each;
-  }
-  return nearest;
+  const wider = all.filter(
+    (each) =>
+      each.template !== undefined && each.template !== template && covers(each.template, template),
+  );
+  return narrowest(wider, (outer, inner) => covers(outer.template, inner.template));
+}
+
+export function narrowest<T>(
+  all: readonly T[],
+  isWider: (outer: T, inner: T) => boolean,
+): T | undefined {
+  const [first, ...others] = all;
+  if (first === undefined) return undefined;
+  return others.reduce((nearest, each) => (isWider(nearest, each) ? each : nearest), first);
 }
 
 function segmentsOf(template = ANY_PATH): string[] {

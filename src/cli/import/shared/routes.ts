@@ -3,7 +3,7 @@ import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { approximate, type Finding, wrongSource } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
-import { covers } from './paths.ts';
+import { covers, narrowest } from './paths.ts';
 
 export interface LimitedRoute {
   /** What counts its requests together; empty if they are not limited. */
@@ -85,12 +85,10 @@ const EVERY = {
 
 /** The most specific of the other routes that match all requests of this one. */
 function around(inner: LimitedRoute, routes: readonly LimitedRoute[]): LimitedRoute | undefined {
-  let nearest: LimitedRoute | undefined;
-  for (const each of routes) {
-    if (!isWider(each, inner)) continue;
-    if (nearest === undefined || isWider(nearest, each)) nearest = each;
-  }
-  return nearest;
+  return narrowest(
+    routes.filter((each) => isWider(each, inner)),
+    isWider,
+  );
 }
 
 export function notLimited(where: string): ImportedRules {

@@ -1,18 +1,16 @@
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
-import type { ImportedLimit } from '../shared/imported-limit.ts';
+import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
 import { canBeTrusted, UNTRUSTED } from '../shared/ranges.ts';
 import { paceOf } from '../shared/rates.ts';
 import { listed } from '../shared/texts.ts';
 import type { Middleware } from './parts.ts';
 
-export interface RateLimit {
+export interface RateLimit
+  extends Pick<ImportedFile, 'trustedProxies' | 'ipv6Prefix' | 'findings'> {
   /** Undefined if it limits nothing, or cannot be carried over. */
   readonly limit?: ImportedLimit;
-  readonly trustedProxies?: readonly string[];
-  readonly ipv6Prefix?: number | undefined;
-  readonly findings: readonly Finding[];
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {
