@@ -41,16 +41,12 @@ function orFailed(file: string, read: () => Imported): Imported {
   try {
     return read();
   } catch (error) {
-    if (error instanceof ImportError && isElsewhere(file)) {
-      throw new CommandFailed(EXIT_FAULT, `${displayName(file)} ${NOT_SHOWN}; nothing was written`);
-    }
-    if (error instanceof ImportError || error instanceof FileError) {
-      throw new CommandFailed(
-        EXIT_FAULT,
-        `${error.message.replace(/\.$/, '')}; nothing was written`,
-      );
-    }
-    throw error;
+    if (!(error instanceof ImportError || error instanceof FileError)) throw error;
+    const isHidden = error instanceof ImportError && isElsewhere(file);
+    const reason = isHidden
+      ? `${displayName(file)} ${NOT_SHOWN}`
+      : error.message.replace(/\.$/, '');
+    throw new CommandFailed(EXIT_FAULT, `${reason}; nothing was written`);
   }
 }
 

@@ -49,22 +49,23 @@ export function compileExemptions(
     indices.set(name, [...(indices.get(name) ?? []), index]);
   };
   for (const [index, { key, address }] of exempt.entries()) {
-    if (key !== undefined) add(keyName(key), index);
+    // The space keeps keys apart from networks.
+    if (key !== undefined) add(`key ${key}`, index);
     if (address === undefined) continue;
     for (const range of address === 'cloudflare' ? [address, ...cloudflare] : [address]) {
       const span = countedSpan(range);
-      add(span === undefined ? range : networkName(span.first, span.bits), index);
+      add(span === undefined ? range : `${span.first}/${span.bits}`, index);
       if (span !== undefined) prefixLengths.add(span.bits);
     }
   }
   const namesAround = (span: AddressSpan) => [
     ...[...prefixLengths]
       .filter((bits) => bits <= span.bits)
-      .map((bits) => networkName(networkAddress(span.first, bits), bits)),
+      .map((bits) => `${networkAddress(span.first, bits)}/${bits}`),
     ...LOCAL_NAMES.filter(({ has }) => has(span.first) && has(span.last)).map(({ name }) => name),
   ];
   const namesOf = ({ key, address }: AccessEntry) => {
-    if (key !== undefined) return [keyName(key)];
+    if (key !== undefined) return [`key ${key}`];
     if (address === undefined) return [];
     const span = countedSpan(address);
     return span === undefined ? [address] : namesAround(span);
@@ -75,13 +76,4 @@ export function compileExemptions(
 function countedSpan(range: string): AddressSpan | undefined {
   const single = canonicalAddress(range);
   return spanOf(single === undefined ? range : exemptedAddress(single));
-}
-
-/** The space keeps it apart from the names of networks. */
-function keyName(key: string): string {
-  return `key ${key}`;
-}
-
-function networkName(first: string, bits: number): string {
-  return `${first}/${bits}`;
 }

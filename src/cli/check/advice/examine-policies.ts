@@ -10,7 +10,7 @@ import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.t
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { ExaminedFile } from '../../output/diagnostics.ts';
-import { adviceOnKeys, adviceOnPlans } from './keys.ts';
+import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
 import { adviceOnRoutes } from './routes.ts';
@@ -50,7 +50,6 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
     ...adviceOnRoutes(file.entries, context.policySet),
     ...adviceOnLimits(file),
     ...adviceOnKeys(file),
-    ...adviceOnPlans(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),
   ];

@@ -8,7 +8,8 @@ import {
 } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
-  return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
+  const keys = [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
+  return [...keys, ...everyEntry(file).flatMap(plansBelow)];
 }
 
 function unknownPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
@@ -47,10 +48,6 @@ function unheldPlans(file: ValidFile): DiagnosticDraft[] {
         message: `no listed key has this plan${hint(plan, held)}`,
       })),
   );
-}
-
-export function adviceOnPlans(file: ValidFile): DiagnosticDraft[] {
-  return everyEntry(file).flatMap(plansBelow);
 }
 
 function plansBelow({ entry: { limits, plans }, at }: PlacedEntry): DiagnosticDraft[] {

@@ -36,7 +36,7 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
     throw wrongSource(source.name, message);
   }
   const keys = keyHeaderOf(all);
-  const reader = new PluginReader(keys.header !== undefined);
+  const reader = new PluginReader(keys.apiKeyHeader !== undefined);
   const shared = effective(entities.global);
   const fallback = ownerOf(shared);
   const routes = entities.routes.flatMap((route) => {
@@ -46,8 +46,8 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
   });
   const { policies, counts } = policiesOfRoutes(routes, fallback);
   return {
-    sources: keys.header === undefined ? [] : ['api_key'],
-    apiKeyHeader: keys.header,
+    sources: keys.apiKeyHeader === undefined ? [] : ['api_key'],
+    apiKeyHeader: keys.apiKeyHeader,
     default: shared.length === 0 ? undefined : rulesOf(shared, reader, 'all requests'),
     policies,
     findings: [

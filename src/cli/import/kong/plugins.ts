@@ -1,7 +1,7 @@
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
-import type { ImportedLimit } from '../shared/imported-limit.ts';
+import type { ImportedFile, ImportedLimit, RateAmount } from '../shared/imported-limit.ts';
 import { rateText } from '../shared/rates.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Plugin } from './entities.ts';
@@ -33,9 +33,7 @@ const PERIODS_MS: Readonly<Record<string, number>> = {
 };
 const LONGEST_MS = 31 * 86_400_000;
 
-interface Written {
-  readonly limit: number;
-  readonly windowMs: number;
+interface Written extends RateAmount {
   readonly text: string;
 }
 
@@ -173,20 +171,17 @@ export function consumerPlugin(
   return leftOut(place, `${name} of ${consumer ?? 'a consumer'}`, why);
 }
 
-export interface KeyHeader {
-  /** Undefined if the file has no key-auth. */
-  readonly header: string | undefined;
-  readonly findings: readonly Finding[];
-}
-
 /** Kong reads this header if key_names is not set. */
 const DEFAULT_NAME = 'apikey';
 const LIST_KEYS =
   'a policy file has only the SHA-256 of keys. Print entries for identity.api_key.keys with headgate key new. Until then, a key also counts for its address.';
 
-export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
+/** No header, if the file has no key-auth. */
+export function keyHeaderOf(
+  plugins: readonly Plugin[],
+): Pick<ImportedFile, 'apiKeyHeader' | 'findings'> {
   const [plugin] = plugins.filter(({ name }) => /^key-auth(-enc)?$/.test(name));
-  if (plugin === undefined) return { header: undefined, findings: [] };
+  if (plugin === undefined) return { findings: [] };
   const names = plugin.config?.get('key_names')?.texts() ?? [DEFAULT_NAME];
   const header = names.map((name) => name.toLowerCase()).find(isKeyHeader);
   const { place } = plugin;
@@ -194,7 +189,7 @@ export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
   if (header === undefined) {
     const why =
       'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
-    return { header: DEFAULT_NAME, findings: [approximate(place, what, why)] };
+    return { apiKeyHeader: DEFAULT_NAME, findings: [approximate(place, what, why)] };
   }
-  return { header, findings: [leftOut(place, what, LIST_KEYS)] };
+  return { apiKeyHeader: header, findings: [leftOut(place, what, LIST_KEYS)] };
 }

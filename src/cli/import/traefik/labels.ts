@@ -25,11 +25,8 @@ function labelsOf(node: YamlNode | undefined): Label[] {
   const written: [string, string, FilePlace][] = node.isMap
     ? node.entries().map(([name, value]) => [name, value.text ?? '', value.place])
     : node.items().map((item) => {
-        const text = item.text ?? '';
-        const at = text.indexOf('=');
-        return at === -1
-          ? [text, '', item.place]
-          : [text.slice(0, at), text.slice(at + 1), item.place];
+        const [name = '', ...value] = (item.text ?? '').split('=');
+        return [name, value.join('='), item.place];
       });
   return written.flatMap(([name, text, place]): Label[] => {
     const [, rest] = /^traefik\.http\.(.*)$/i.exec(name.trim()) ?? [];
