@@ -1,4 +1,3 @@
-/** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
 import { VERSION } from '../gateway/config/shipped-files.ts';
 import { addHelp, nameOf } from './help.ts';

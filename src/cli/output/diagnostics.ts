@@ -16,7 +16,6 @@ export function placeOf({ place }: Diagnostic): Place {
   return place ?? { line: 1, column: 1 };
 }
 
-/** `path: message` */
 export function sentenceOf({ path, message }: Diagnostic): string {
   return path === '' ? message : `${path}: ${message}`;
 }

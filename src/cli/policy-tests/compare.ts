@@ -1,4 +1,3 @@
-/** Compares what a step expects with what came. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { durationText } from './values-schema.ts';

@@ -23,7 +23,6 @@ function filesIn(folder: string): string[] {
     });
 }
 
-/** A link may lead nowhere. */
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -51,7 +51,6 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
 /** Whether a test is run. `title`: the file and the name of the test. */
 export type Selects = (title: string) => boolean;
 
-/** How a test is called where its file must be named too. */
 export function titleOf(file: string, test: string): string {
   return `${file} › ${test}`;
 }

@@ -1,4 +1,3 @@
-/** Schema of a step: a request, or something that happens to the gateway. */
 import { z } from 'zod';
 import { parseDuration as parseLifetime } from '../../gateway/config/rate.ts';
 import { holds } from '../../gateway/config/refinement.ts';

@@ -46,7 +46,6 @@ export function durationText(ms: number): string {
   return text === '' ? '0s' : text;
 }
 
-/** A key that may be missing. */
 export function optional<S extends z.ZodType>(schema: S, meaning: string): z.ZodOptional<S> {
   return schema.optional().describe(meaning);
 }

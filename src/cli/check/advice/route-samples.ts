@@ -7,7 +7,6 @@ export const { METHODS } = process.getBuiltinModule('node:http');
 export interface Sample {
   readonly method: string;
   readonly host: string;
-  /** Decoded. */
   readonly path: string;
   readonly target: string;
 }

@@ -7,7 +7,7 @@ import {
   objectsIn,
 } from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import type { Entities, Plugin, Route, RoutePath } from './entities.ts';
+import type { Entities, Plugin, RoutePath } from './entities.ts';
 
 export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const objects = objectsIn(documents);
@@ -25,7 +25,7 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
     }),
   );
   const routes = ofKind(/^Ingress$/).flatMap((object) =>
-    routesOf(object).map(({ route, backend }) => {
+    routesOf(object).map(({ backend, ...route }) => {
       const service = services.get(`${object.namespace}/${backend}`);
       return { ...route, plugins: attachedTo(object), service };
     }),
@@ -62,17 +62,12 @@ function pluginOf({ node }: KubernetesObject): Plugin {
   };
 }
 
-interface IngressRoute {
-  readonly route: Omit<Route, 'plugins' | 'service'>;
-  readonly backend: string;
-}
-
-function routesOf(object: KubernetesObject): IngressRoute[] {
+function routesOf(object: KubernetesObject) {
   const methods = annotationList(object, 'konghq.com/methods');
   return ingressPaths(object).map(({ host, backend, place, ...path }) => {
     const hosts = host === undefined ? [] : [host];
     const paths = [pathOf(path, place)];
-    return { route: { name: object.name, others: [], hosts, paths, methods, place }, backend };
+    return { name: object.name, others: [], hosts, paths, methods, place, backend };
   });
 }
 

@@ -1,19 +1,12 @@
 /** Kong's declarative configuration, as decK and DB-less Kong have it. */
 import { refuseTooMany } from '../shared/routes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import {
-  type Entities,
-  NOTHING,
-  type Plugin,
-  type Route,
-  type RoutePath,
-  type Service,
-} from './entities.ts';
+import type { Entities, Plugin, Route, RoutePath, Service } from './entities.ts';
 
 const LISTS = ['services', 'routes', 'plugins', 'consumers', 'consumer_groups'];
 
-export function declarativeEntities(document: YamlNode): Entities {
-  if (!LISTS.some((list) => document.get(list)?.isList)) return NOTHING;
+export function declarativeEntities(document: YamlNode): Entities[] {
+  if (!LISTS.some((list) => document.get(list)?.isList)) return [];
   const topLevel = document.itemsAt('plugins').filter(isEnabled);
   for (const list of LISTS.slice(0, 3)) {
     refuseTooMany(document.itemsAt(list).length, document.place.file);
@@ -34,7 +27,7 @@ export function declarativeEntities(document: YamlNode): Entities {
     document.itemsAt(list).flatMap((node) => reader.pluginsOfConsumer(node)),
   );
   const loose = [...consumers, ...reader.loosePlugins()];
-  return { routes: [...nested, ...apart], global: reader.globalPlugins(), loose };
+  return [{ routes: [...nested, ...apart], global: reader.globalPlugins(), loose }];
 }
 
 /** Before version 3, a path with signs of an expression was one. */

@@ -38,5 +38,3 @@ export interface Entities {
   /** Plugins that are attached to nothing that can be read. */
   readonly loose: readonly Plugin[];
 }
-
-export const NOTHING: Entities = { routes: [], global: [], loose: [] };

@@ -27,7 +27,10 @@ import {
 
 export function importKong({ main: source }: ProxyFiles): ImportedFile {
   const documents = readDocuments(source);
-  const entities = joined([...documents.map(declarativeEntities), kubernetesEntities(documents)]);
+  const entities = joined([
+    ...documents.flatMap(declarativeEntities),
+    kubernetesEntities(documents),
+  ]);
   const all = everyPlugin(entities);
   const limiting = all.filter(isLimiting);
   if (limiting.length === 0) {

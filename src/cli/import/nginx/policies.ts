@@ -9,19 +9,13 @@ import { type LocationLimits, locationsOf, orderFindings } from './locations.ts'
 import type { MethodRules, Rules } from './rules.ts';
 import type { ServerHosts } from './server.ts';
 
-interface Levels {
-  readonly http: Level;
-  /** What holds for requests that no policy matches. */
-  readonly fallback: Level;
-}
-
 export function policiesOf(servers: readonly ServerHosts[], rules: Rules, level: Level): Policies {
   const isAlone = servers.length <= 1;
   const catchAll = isAlone ? servers[0] : servers.find((server) => server.isCatchAll);
   const general = catchAll ?? servers[0];
   const whole = general && locationsOf(general.directive, level)[0]?.level;
   const fallback = catchAll === undefined && level.limits.length > 0 ? level : (whole ?? level);
-  const policies = new Policies(rules, { http: level, fallback });
+  const policies = new Policies(rules, level, fallback);
   if (catchAll === undefined) policies.addDefault();
   else policies.add(catchAll, undefined);
   for (const [server, host] of byHost(servers.filter((each) => each !== catchAll))) {
@@ -41,35 +35,36 @@ class Policies {
   /** The paths of the policies that count in a zone, by its name. */
   readonly used = new Map<string, Set<string>>();
   readonly #rules: Rules;
-  readonly #levels: Levels;
+  readonly #http: Level;
+  readonly #fallback: Level;
   readonly #known = new Set<string>();
   #places = 0;
 
-  constructor(rules: Rules, levels: Levels) {
+  /** `fallback` holds for requests that no policy matches. */
+  constructor(rules: Rules, http: Level, fallback: Level) {
     this.#rules = rules;
-    this.#levels = levels;
+    this.#http = http;
+    this.#fallback = fallback;
   }
 
   addDefault(): void {
-    const { fallback } = this.#levels;
-    const rules = this.#rules.of(fallback).at(-1);
-    if (rules !== undefined && rules.limits.length > 0) this.#setDefault(rules, fallback);
+    const rules = this.#rules.of(this.#fallback).at(-1);
+    if (rules !== undefined && rules.limits.length > 0) this.#setDefault(rules, this.#fallback);
   }
 
   add({ directive }: ServerHosts, host: string | undefined): void {
-    const { http, fallback } = this.#levels;
     const wider = this.list.filter(
       ({ match }) => host !== undefined && match.host !== host && hasHost(match.host, host),
     );
     // In headgate a path counts before a host, so this host needs its own policies for these paths.
     const others = new Set(wider.flatMap(({ match }) => match.path ?? []));
-    const locations = locationsOf(directive, http);
+    const locations = locationsOf(directive, this.#http);
     this.#places += locations.length + others.size;
     refuseTooMany(this.#places, directive.place.file);
     this.findings.push(...orderFindings(locations));
     const levelAround = (template: string | undefined) =>
       (nearestAround(template, locations) ?? locations[0])?.level;
-    const ofServer = host === undefined ? undefined : fallback;
+    const ofServer = host === undefined ? undefined : this.#fallback;
     const templates = new Set<string>();
     for (const [i, location] of locations.entries()) {
       const { template, level, title, place } = location;

@@ -1,4 +1,3 @@
-/** What differs between zones of NGINX and policies of headgate. */
 import { type Directive, directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ExemptEntry } from '../shared/imported-limit.ts';
