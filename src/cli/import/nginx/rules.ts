@@ -12,7 +12,6 @@ interface CarriedLimit {
   readonly methods: CountedKey['methods'];
 }
 
-/** Limits for some methods, or for all others. */
 export interface MethodRules {
   readonly methods: readonly string[] | undefined;
   readonly limits: readonly ImportedLimit[];
