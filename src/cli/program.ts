@@ -1,4 +1,3 @@
-/** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
 import { VERSION } from '../gateway/config/shipped-files.ts';
 import { addHelp, nameOf } from './help.ts';
@@ -12,7 +11,6 @@ const OUTPUT = {
 };
 
 const VERSION_FLAGS = ['-V', '--version'];
-/** The default command. */
 const SERVE = 'serve';
 
 /** A command is loaded only if it runs, because some take longer to load than others to run. `--help` lists them in this order. */
@@ -76,7 +74,6 @@ export async function createProgram(names = Object.keys(COMMANDS)): Promise<Comm
   return program;
 }
 
-/** A command and all of its subcommands, at any depth, parents first. */
 export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }

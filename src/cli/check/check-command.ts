@@ -1,4 +1,3 @@
-/** `headgate check`: reports mistakes in policy files and rate limit files, or problems of a Redis, without starting a gateway. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { ConfigError } from '../../gateway/config/config-error.ts';
@@ -43,12 +42,9 @@ export function checkCommand(): Command {
     .action(check);
 }
 
-async function check(
-  files: readonly string[],
-  { output, strict = false, mergeDomains = false, redis = false, rules = false }: CheckFlags,
-  command: Command,
-): Promise<void> {
-  if (rules) {
+async function check(files: readonly string[], flags: CheckFlags, command: Command): Promise<void> {
+  const { output, redis = false } = flags;
+  if (flags.rules === true) {
     say(linesIn(checkDocument()));
     return;
   }
@@ -58,29 +54,21 @@ async function check(
   const { policies, rateLimit } = environment;
   const served = [policies, ...(rateLimit?.config === undefined ? [] : [rateLimit.config])];
   const named = files.length > 0 || redis ? files : served;
-  if (named.length > 0) {
-    const merges = mergeDomains || rateLimit?.mergesDomains === true;
-    await checkFiles(named, { output, strict, environment, mergeDomains: merges });
-  }
+  if (named.length > 0) await checkFiles(named, flags, environment);
   if (redis) await checkRedis(environment);
-}
-
-interface FileCheck {
-  readonly output: DiagnosticForm;
-  readonly strict: boolean;
-  readonly mergeDomains: boolean;
-  readonly environment: Environment;
 }
 
 async function checkFiles(
   files: readonly string[],
-  { output, strict, mergeDomains, environment: { cloudflareRanges } }: FileCheck,
+  flags: CheckFlags,
+  { cloudflareRanges, rateLimit }: Environment,
 ): Promise<void> {
+  const mergeDomains = flags.mergeDomains === true || rateLimit?.mergesDomains === true;
   const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
   const nowMs = Date.now();
   const examined = examineFiles(files, { cloudflareRanges, mergeDomains, nowMs, input });
-  say(linesIn(DIAGNOSTIC_FORMS[output](examined)));
-  const warnings = strict ? countOf('warning', examined) : 0;
+  say(linesIn(DIAGNOSTIC_FORMS[flags.output](examined)));
+  const warnings = flags.strict === true ? countOf('warning', examined) : 0;
   if (warnings > 0)
     complain(
       `headgate: --strict: ${warnings} warning${warnings === 1 ? '' : 's'} treated as errors`,

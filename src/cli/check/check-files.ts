@@ -1,4 +1,3 @@
-/** Examines the files of `headgate check`: policy files one by one, rate limit files together. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FileError } from '../../gateway/config/config-error.ts';
@@ -12,30 +11,22 @@ import type { ExaminedFile } from '../output/diagnostics.ts';
 import { examinePolicies } from './advice/examine-policies.ts';
 
 export interface CheckOptions {
-  /** Path of the list of Cloudflare networks. */
   readonly cloudflareRanges: string;
-  /** Whether rate limit files may share a domain. */
   readonly mergeDomains: boolean;
   readonly nowMs: number;
-  /** The text of standard input. */
   readonly input: string;
 }
 
 export const STANDARD_INPUT = '-';
 
-/** A file, before rate limit files are examined together. */
 interface CheckedFile {
   readonly path: string;
-  /** Undefined if it cannot be read. */
   readonly text: string | undefined;
   readonly isRuleFile: boolean;
-  /** What is known before the file is examined. */
   readonly notes?: readonly Diagnostic[];
-  /** Why a directory cannot be listed. */
   readonly refused?: readonly Diagnostic[];
 }
 
-/** In the order of the paths, which name files and directories. */
 export function checkFiles(paths: readonly string[], options: CheckOptions): ExaminedFile[] {
   const files = withoutRepeated(paths.flatMap((path) => filesOf(path, options.input)));
   const ruleFiles = files.filter((file) => file.isRuleFile);

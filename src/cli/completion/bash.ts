@@ -29,7 +29,6 @@ complete -F _headgate headgate
 `;
 }
 
-/** A case for each option with a value. */
 function valueCases({ path, options }: CommandWords): string[] {
   return options.flatMap(({ flags, value }) => {
     if (value === undefined) return [];
@@ -54,7 +53,6 @@ function wordCase({ path, options, subcommands, args }: CommandWords): string {
 `;
 }
 
-/** Commands that fill COMPREPLY, or nothing. */
 function suggesting(value: Value, words: readonly string[] = []): string {
   if (value.kind === 'choices') return `_headgate_words -W ${quoted(value.choices.join(' '))}; `;
   if (value.kind === 'text') return '';

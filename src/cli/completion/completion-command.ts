@@ -1,4 +1,3 @@
-/** `headgate completion`: prints the script by which a shell completes headgate's words. */
 import { Argument, Command } from 'commander';
 import { sayFile } from '../output/output.ts';
 import { bashScript } from './bash.ts';
@@ -12,7 +11,6 @@ const SCRIPTS: Readonly<Record<string, (commands: readonly CommandWords[]) => st
   fish: fishScript,
 };
 
-/** `program` makes the whole command line. */
 export function completionCommand(program: () => Promise<Command>): Command {
   return new Command('completion')
     .description('print the script by which a shell completes the words of headgate')

@@ -37,7 +37,6 @@ function linesOf({ path, subcommands, options, args }: CommandWords): string {
   ].join('');
 }
 
-/** For an option that needs a value. */
 function valueWords(value: Value): string {
   if (value.kind === 'choices') return ` -x -a ${quoted(value.choices.join(' '))}`;
   return value.kind === 'text' ? ' -x' : ` -r${pathWords(value)}`;

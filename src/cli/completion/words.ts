@@ -1,4 +1,3 @@
-/** The words of the command line, as completion scripts need them. */
 import type { Argument, Command, Option } from 'commander';
 
 /** What a value may be. Text has no suggestions. */
@@ -7,10 +6,8 @@ export type Value =
   | { readonly kind: 'file' | 'folder' | 'text' };
 
 export interface OptionWords {
-  /** `-o` and `--output`. */
   readonly flags: readonly string[];
   readonly meaning: string;
-  /** Undefined for an option without a value. */
   readonly value: Value | undefined;
   readonly isRepeatable: boolean;
 }
@@ -24,7 +21,6 @@ export interface CommandWords {
   readonly args: readonly { readonly value: Value; readonly isVariadic: boolean }[];
 }
 
-/** The program and all of its commands, at any depth, parents first. */
 export function wordsOf(program: Command): CommandWords[] {
   return everyCommand(commandWords(program, []));
 }

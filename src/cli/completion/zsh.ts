@@ -1,4 +1,3 @@
-/** The script for zsh. */
 import { quoted } from './bash.ts';
 import type { CommandWords, OptionWords, Value } from './words.ts';
 

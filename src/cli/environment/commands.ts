@@ -22,7 +22,10 @@ export function commandEnvironment(given: NodeJS.ProcessEnv): Environment {
 
 /** Gives the variables headgate's names, whichever program they are for. */
 export function commandVariables(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return isDropIn(given) ? dropInFor(withoutThoseOfImage(given)).variables : given;
+  if (!isDropIn(given)) return given;
+  // /bin/ratelimit of the image drops the same variables before it starts.
+  const theirs = Object.entries(given).filter(([name, value]) => !isOfImage(name, value));
+  return dropInFor(Object.fromEntries(theirs)).variables;
 }
 
 /** Whether the variables say, in the words of envoyproxy/ratelimit, where limits come from. */
@@ -30,13 +33,6 @@ export function isDropIn(given: Given): boolean {
   const isTheirs =
     given.CONFIG_TYPE === 'GRPC_XDS_SOTW' || NAMES_OF_THEIRS.some((name) => given[name]);
   return isTheirs && !PLACES_OF_LIMITS.some((name) => given[name]);
-}
-
-/** /bin/ratelimit of the image drops the same variables before it starts. */
-function withoutThoseOfImage(given: Given): Given {
-  return Object.fromEntries(
-    Object.entries(given).filter(([name, value]) => !isOfImage(name, value)),
-  );
 }
 
 /**

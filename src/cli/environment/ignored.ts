@@ -1,9 +1,7 @@
-/** Variables of envoyproxy/ratelimit that headgate does not use, and why. */
 import { LARGEST_MESSAGE_BYTES } from '../../gateway/config/settings/control-plane-forms.ts';
 import type { Given } from './variable.ts';
 
 interface Ignored {
-  /** They have one reason. */
   readonly names: readonly string[];
   /** A value that asks for what headgate does anyway, or for nothing. */
   readonly unless?: { test(value: string): boolean };
@@ -45,11 +43,7 @@ const IGNORED: readonly Ignored[] = [
     unless: OFF,
     note: 'times in metrics are in seconds',
   },
-  {
-    names: ['LOG_FORMAT'],
-    unless: /^json$/i,
-    note: 'lines of the log are JSON',
-  },
+  { names: ['LOG_FORMAT'], unless: /^json$/i, note: 'lines of the log are JSON' },
   {
     names: ['RUNTIME_IGNOREDOTFILES'],
     unless: ON,
@@ -176,7 +170,6 @@ const IGNORED: readonly Ignored[] = [
   },
 ];
 
-/** A line for each reason, with the variables that are set. */
 export function ignored(given: Given): string[] {
   return IGNORED.flatMap(({ names, unless, onlyWith, note }) => {
     if (onlyWith !== undefined && OFF.test(given[onlyWith] || 'false')) return [];

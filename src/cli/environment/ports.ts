@@ -1,5 +1,4 @@
-/** Ports of envoyproxy/ratelimit, and TLS of its gRPC port. */
-import { type Given, isTrue, type Mapped } from './variable.ts';
+import { type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
 
 const ALL = '0.0.0.0';
 
@@ -21,7 +20,6 @@ export function portsOf(given: Given): Mapped {
   };
 }
 
-/** Where metrics are: the port of Prometheus if it is on, else the debug port. */
 function opsOf(given: Given): Record<string, string> {
   if (!hasPrometheus(given)) {
     return {
@@ -49,16 +47,11 @@ function opsNotes(given: Given): string[] {
   const { HEADGATE_OPS_HOST, HEADGATE_OPS_PORT } = { ...opsOf(given), ...given };
   const place = `${HEADGATE_OPS_HOST}:${HEADGATE_OPS_PORT}`;
   const isMoved = hasPrometheus(given) && (given.DEBUG_HOST || given.DEBUG_PORT);
-  return [
-    ...(isMoved
-      ? [`DEBUG_HOST and DEBUG_PORT have no effect: with USE_PROMETHEUS, all is at ${place}`]
-      : []),
-    ...(given.HEADGATE_ADMIN_TOKEN
-      ? []
-      : [
-          `HEADGATE_ADMIN_TOKEN is not set: ${place} shows health and metrics only; operators need it for the ops API`,
-        ]),
-  ];
+  return textsThatHold({
+    [`DEBUG_HOST and DEBUG_PORT have no effect: with USE_PROMETHEUS, all is at ${place}`]: isMoved,
+    [`HEADGATE_ADMIN_TOKEN is not set: ${place} shows health and metrics only; operators need it for the ops API`]:
+      !given.HEADGATE_ADMIN_TOKEN,
+  });
 }
 
 function tlsOf(given: Given): Record<string, string> {
@@ -75,18 +68,13 @@ function tlsOf(given: Given): Record<string, string> {
 function tlsMistakes(given: Given): string[] {
   if (!isTrue(given.GRPC_SERVER_USE_TLS)) return [];
   const missing = (name: string, ours: string) => !given[name] && !given[ours];
-  return [
-    ...(missing('GRPC_SERVER_TLS_CERT', 'HEADGATE_GRPC_TLS_CERT')
-      ? ['GRPC_SERVER_TLS_CERT: is not set; GRPC_SERVER_USE_TLS needs the file of a certificate']
-      : []),
-    ...(missing('GRPC_SERVER_TLS_KEY', 'HEADGATE_GRPC_TLS_KEY')
-      ? ['GRPC_SERVER_TLS_KEY: is not set; GRPC_SERVER_USE_TLS needs the key of the certificate']
-      : []),
-    ...(given.GRPC_CLIENT_TLS_SAN &&
-    missing('GRPC_CLIENT_TLS_CACERT', 'HEADGATE_GRPC_TLS_CLIENT_CA')
-      ? [
-          'GRPC_CLIENT_TLS_CACERT: is not set; GRPC_CLIENT_TLS_SAN needs the authority of the clients',
-        ]
-      : []),
-  ];
+  const noAuthority = missing('GRPC_CLIENT_TLS_CACERT', 'HEADGATE_GRPC_TLS_CLIENT_CA');
+  return textsThatHold({
+    'GRPC_SERVER_TLS_CERT: is not set; GRPC_SERVER_USE_TLS needs the file of a certificate':
+      missing('GRPC_SERVER_TLS_CERT', 'HEADGATE_GRPC_TLS_CERT'),
+    'GRPC_SERVER_TLS_KEY: is not set; GRPC_SERVER_USE_TLS needs the key of the certificate':
+      missing('GRPC_SERVER_TLS_KEY', 'HEADGATE_GRPC_TLS_KEY'),
+    'GRPC_CLIENT_TLS_CACERT: is not set; GRPC_CLIENT_TLS_SAN needs the authority of the clients':
+      given.GRPC_CLIENT_TLS_SAN && noAuthority,
+  });
 }

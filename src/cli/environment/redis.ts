@@ -1,6 +1,6 @@
 /** The Redis of envoyproxy/ratelimit, as a URL (src/redis/driver_impl.go). */
 import { parseRedisUrl } from '../../gateway/config/settings/redis-url.ts';
-import { type Given, isTrue, type Mapped } from './variable.ts';
+import { type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
 
 const TYPES = ['SINGLE', 'SENTINEL', 'CLUSTER'];
 const SCHEME = /^(rediss?):\/\//;
@@ -13,7 +13,7 @@ export function redisUrlOf(given: Given): Mapped {
   if (given.HEADGATE_REDIS_URL) return {};
   if (!url) return { notes: ['REDIS_URL is not set: this gateway counts in its own memory'] };
   const type = (given.REDIS_TYPE || 'SINGLE').toUpperCase();
-  const mistakes = [...placeMistakes(given, url, type), ...tlsMistakes(given)];
+  const mistakes = mistakesIn(given, url, type);
   if (mistakes.length > 0) return { mistakes };
   const written = OUR_FORM.test(url) ? url : urlOf(given, url, type);
   try {
@@ -42,34 +42,19 @@ function isSocket(given: Given, url: string, type: string): boolean {
   return /^(?:\/|unix:)/.test(url) || (type === 'SINGLE' && given.REDIS_SOCKET_TYPE === 'unix');
 }
 
-function placeMistakes(given: Given, url: string, type: string): string[] {
-  return [
-    ...(TYPES.includes(type)
-      ? []
-      : [`REDIS_TYPE: must be SINGLE, SENTINEL or CLUSTER, not ${JSON.stringify(type)}`]),
-    ...(isSocket(given, url, type) && type !== 'SINGLE'
-      ? [
-          `REDIS_URL: with REDIS_TYPE ${type}, write host:port in place of a unix socket, and set REDIS_SOCKET_TYPE to tcp`,
-        ]
-      : []),
-    ...(type === 'SENTINEL' && !OUR_FORM.test(url) && !url.includes(',')
-      ? [
-          'REDIS_URL: must be the name of the master and the sentinels, as in mymaster,host:26379,host:26379',
-        ]
-      : []),
-  ];
+function mistakesIn(given: Given, url: string, type: string): string[] {
+  return textsThatHold({
+    [`REDIS_TYPE: must be SINGLE, SENTINEL or CLUSTER, not ${JSON.stringify(type)}`]:
+      !TYPES.includes(type),
+    [`REDIS_URL: with REDIS_TYPE ${type}, write host:port in place of a unix socket, and set REDIS_SOCKET_TYPE to tcp`]:
+      isSocket(given, url, type) && type !== 'SINGLE',
+    'REDIS_URL: must be the name of the master and the sentinels, as in mymaster,host:26379,host:26379':
+      type === 'SENTINEL' && !OUR_FORM.test(url) && !url.includes(','),
+    'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: headgate always checks the name: unset it, and use a certificate with the name of the host':
+      isTrue(given.REDIS_TLS) && isTrue(given.REDIS_TLS_SKIP_HOSTNAME_VERIFICATION),
+  });
 }
 
-function tlsMistakes(given: Given): string[] {
-  const skips = isTrue(given.REDIS_TLS) && isTrue(given.REDIS_TLS_SKIP_HOSTNAME_VERIFICATION);
-  return skips
-    ? [
-        'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION: headgate always checks the name: unset it, and use a certificate with the name of the host',
-      ]
-    : [];
-}
-
-/** The files have an effect with TLS only. */
 function tlsFiles(given: Given): Record<string, string> {
   if (!isTrue(given.REDIS_TLS)) return {};
   const { REDIS_TLS_CACERT: ca, REDIS_TLS_CLIENT_CERT: cert, REDIS_TLS_CLIENT_KEY: key } = given;
@@ -82,8 +67,8 @@ function tlsFiles(given: Given): Record<string, string> {
 
 /** `password`, or `user:password`. */
 function namesOf(auth: string): readonly [user: string, password: string] {
-  const colon = auth.indexOf(':');
-  return colon === -1 ? ['', auth] : [auth.slice(0, colon), auth.slice(colon + 1)];
+  const [, user = '', password = ''] = /^(?:([^:]*):)?(.*)$/s.exec(auth) ?? [];
+  return [user, password];
 }
 
 /**
@@ -93,14 +78,9 @@ function namesOf(auth: string): readonly [user: string, password: string] {
 function userOf(auth: string | undefined, ofUrl: string | undefined): string {
   if (!auth) return ofUrl === undefined ? '' : `${ofUrl}@`;
   const [user, password] = namesOf(auth).map(encodeURIComponent);
-  const [urlUser, urlPassword] = namesOfUrl(ofUrl ?? '');
+  // The URL has `user`, or `user:password`.
+  const [, urlUser = '', urlPassword = ''] = /^([^:]*):?(.*)$/s.exec(ofUrl ?? '') ?? [];
   return `${user || urlUser}:${password || urlPassword}@`;
-}
-
-/** `user`, or `user:password`. */
-function namesOfUrl(text: string): readonly [user: string, password: string] {
-  const colon = text.indexOf(':');
-  return colon === -1 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
 }
 
 function sentinelQuery(auth: string | undefined): string {

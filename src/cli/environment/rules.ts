@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { parseHeaders, parseTarget } from '../../gateway/config/settings/control-plane-forms.ts';
 import type { ControlPlaneSettings } from '../../gateway/config/settings/environment.ts';
-import { type Given, isTrue, type Mapped } from './variable.ts';
+import { type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
 
 export function rulesOf(given: Given): Mapped {
   const type = given.CONFIG_TYPE || 'FILE';
@@ -19,26 +19,18 @@ export function rulesOf(given: Given): Mapped {
     };
   }
   if (type !== 'FILE') {
-    return {
-      mistakes: [`CONFIG_TYPE: must be FILE or GRPC_XDS_SOTW, not ${JSON.stringify(type)}`],
-    };
+    const mistake = `CONFIG_TYPE: must be FILE or GRPC_XDS_SOTW, not ${JSON.stringify(type)}`;
+    return { mistakes: [mistake] };
   }
   const root = given.RUNTIME_ROOT || '/srv/runtime_data/current';
-  const folder = join(
-    root,
-    given.RUNTIME_SUBDIRECTORY ?? '',
-    given.RUNTIME_APPDIRECTORY || 'config',
-  );
+  const appFolder = given.RUNTIME_APPDIRECTORY || 'config';
+  const folder = join(root, given.RUNTIME_SUBDIRECTORY ?? '', appFolder);
   return {
-    settings: {
-      HEADGATE_RATELIMIT_CONFIG: folder,
-      ...merges,
-    },
-    notes: isTrue(given.FORCE_START_WITHOUT_INITIAL_CONFIG)
-      ? [
-          'FORCE_START_WITHOUT_INITIAL_CONFIG has no effect: headgate starts only if the files have no mistakes',
-        ]
-      : [],
+    settings: { HEADGATE_RATELIMIT_CONFIG: folder, ...merges },
+    notes: textsThatHold({
+      'FORCE_START_WITHOUT_INITIAL_CONFIG has no effect: headgate starts only if the files have no mistakes':
+        isTrue(given.FORCE_START_WITHOUT_INITIAL_CONFIG),
+    }),
   };
 }
 

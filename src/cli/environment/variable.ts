@@ -1,13 +1,14 @@
-/** Variables of envoyproxy/ratelimit, and what they become. */
-
 export type Given = Readonly<Record<string, string | undefined>>;
 
 export interface Mapped {
-  /** Variables of headgate. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly notes?: readonly string[];
   /** Each begins with the name of a variable, and ends with a remedy. */
   readonly mistakes?: readonly string[];
+}
+
+export function textsThatHold(conditions: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(conditions).filter((text) => conditions[text]);
 }
 
 /** Go reads these as booleans (strconv.ParseBool). Other texts are mistakes, see `formMistakes`. */

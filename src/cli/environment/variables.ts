@@ -10,24 +10,15 @@ import { ignored } from './ignored.ts';
 import { portsOf } from './ports.ts';
 import { redisUrlOf } from './redis.ts';
 import { rulesOf } from './rules.ts';
-import { formMistakes, type Given, isTrue, type Mapped } from './variable.ts';
+import { formMistakes, type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
 
 export interface DropIn {
-  /** The variables with the settings of headgate. */
   readonly variables: NodeJS.ProcessEnv;
-  /** What has no effect, and what differs: a line each. */
   readonly notes: readonly string[];
 }
 
-/** Throws a ConfigError with every variable that headgate cannot replace. */
 export function dropInFor(given: Given): DropIn {
-  const parts: Mapped[] = [
-    portsOf(given),
-    rulesOf(given),
-    redisUrlOf(given),
-    answersOf(given),
-    unsupported(given),
-  ];
+  const parts = [portsOf, rulesOf, redisUrlOf, answersOf, unsupported].map((part) => part(given));
   const mistakes = parts.flatMap((part) => part.mistakes ?? []);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const settings: Record<string, string> = {
@@ -80,10 +71,10 @@ function answersOf(given: Given): Mapped {
       ...(isTrue(given.QUOTA_MODE) && { HEADGATE_RATELIMIT_QUOTA: 'on' }),
       ...(level && { HEADGATE_LOG_LEVEL: LOG_LEVELS[level] ?? '' }),
     },
-    mistakes:
-      !level || Object.hasOwn(LOG_LEVELS, level)
-        ? []
-        : [`LOG_LEVEL: must be one of ${Object.keys(LOG_LEVELS).join(', ')}`],
+    mistakes: textsThatHold({
+      [`LOG_LEVEL: must be one of ${Object.keys(LOG_LEVELS).join(', ')}`]:
+        level && !Object.hasOwn(LOG_LEVELS, level),
+    }),
   };
 }
 
@@ -92,14 +83,12 @@ function unsupported(given: Given): Mapped {
   return {
     mistakes: [
       ...formMistakes(given),
-      ...(backend === 'redis'
-        ? []
-        : [
-            `BACKEND_TYPE: headgate counts in Redis, not in ${backend}: set it to redis, and REDIS_URL`,
-          ]),
-      ...(given.GRPC_UDS
-        ? ['GRPC_UDS: headgate answers gRPC on a port only: unset it, and set GRPC_PORT']
-        : []),
+      ...textsThatHold({
+        [`BACKEND_TYPE: headgate counts in Redis, not in ${backend}: set it to redis, and REDIS_URL`]:
+          backend !== 'redis',
+        'GRPC_UDS: headgate answers gRPC on a port only: unset it, and set GRPC_PORT':
+          given.GRPC_UDS,
+      }),
     ],
   };
 }

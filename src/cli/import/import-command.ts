@@ -1,4 +1,3 @@
-/** `headgate import`: makes a policy file from the configuration of another rate limiter. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { IMPORT_KINDS, type ImportKind } from './kinds.ts';
 import type { ImportFlags } from './run-import.ts';

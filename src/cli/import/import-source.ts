@@ -1,5 +1,3 @@
-/** Makes a policy file from the configuration of another rate limiter. */
-
 import type { ProxyFiles } from '../proxy-files/read/proxy-files.ts';
 import { importIngressNginx } from './ingress-nginx/import-ingress-nginx.ts';
 import type { ImportKind } from './kinds.ts';
@@ -8,7 +6,7 @@ import { importNginx } from './nginx/import-nginx.ts';
 import type { Finding } from './shared/finding.ts';
 import type { ImportedFile } from './shared/imported-limit.ts';
 import { settle } from './shared/settle.ts';
-import { writePolicyFile } from './shared/write-policy-file.ts';
+import { type WriteOptions, writePolicyFile } from './shared/write-policy-file.ts';
 import { importTraefik } from './traefik/import-traefik.ts';
 
 export { findingLine, ImportError } from './shared/finding.ts';
@@ -21,34 +19,21 @@ const CONVERTERS: Readonly<Record<ImportKind, (source: ProxyFiles) => ImportedFi
 };
 
 export interface Imported {
-  /** A valid policy file. */
   readonly text: string;
-  /** They are sorted by file and line. */
   readonly findings: readonly Finding[];
-  /** Policies besides the default. */
   readonly policies: number;
-  /** How many limits the source has. */
   readonly limitsFound: number;
-}
-
-export interface ImportOptions {
-  /** Every policy counts and denies nobody. */
-  readonly shadow: boolean;
 }
 
 /** Throws an ImportError if the text is not what the kind says. It never runs what it reads. */
 export function importPolicies(
   kind: ImportKind,
   source: ProxyFiles,
-  options: ImportOptions,
+  options: Pick<WriteOptions, 'shadow'>,
 ): Imported {
   const { name } = source.main;
-  const { file, policies, findings } = settle(CONVERTERS[kind](source), name);
-  const written = { ...options, madeBy: `headgate import ${kind}`, source: name };
-  return {
-    text: writePolicyFile(file, policies, written),
-    findings,
-    policies: policies.length,
-    limitsFound: file.limitsFound,
-  };
+  const file = settle(CONVERTERS[kind](source), name);
+  const { policies, findings, limitsFound } = file;
+  const text = writePolicyFile(file, { ...options, kind, source: name });
+  return { text, findings, policies: policies.length, limitsFound };
 }

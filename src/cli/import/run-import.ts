@@ -1,4 +1,3 @@
-/** Reads the files of `headgate import`, writes the policy file, and prints what differs. */
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FileError } from '../../gateway/config/config-error.ts';
@@ -42,16 +41,12 @@ function orFailed(file: string, read: () => Imported): Imported {
   try {
     return read();
   } catch (error) {
-    if (error instanceof ImportError && isElsewhere(file)) {
-      throw new CommandFailed(EXIT_FAULT, `${displayName(file)} ${NOT_SHOWN}; nothing was written`);
-    }
-    if (error instanceof ImportError || error instanceof FileError) {
-      throw new CommandFailed(
-        EXIT_FAULT,
-        `${error.message.replace(/\.$/, '')}; nothing was written`,
-      );
-    }
-    throw error;
+    if (!(error instanceof ImportError || error instanceof FileError)) throw error;
+    const isHidden = error instanceof ImportError && isElsewhere(file);
+    const reason = isHidden
+      ? `${displayName(file)} ${NOT_SHOWN}`
+      : error.message.replace(/\.$/, '');
+    throw new CommandFailed(EXIT_FAULT, `${reason}; nothing was written`);
   }
 }
 

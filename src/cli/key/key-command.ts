@@ -1,4 +1,3 @@
-/** `headgate key new`: creates an API key and its entry for the policy file. */
 import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';

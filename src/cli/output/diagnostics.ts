@@ -16,7 +16,6 @@ export function placeOf({ place }: Diagnostic): Place {
   return place ?? { line: 1, column: 1 };
 }
 
-/** `path: message` */
 export function sentenceOf({ path, message }: Diagnostic): string {
   return path === '' ? message : `${path}: ${message}`;
 }
@@ -33,7 +32,6 @@ function asText(files: readonly ExaminedFile[]): string {
     .join('');
 }
 
-/** The place and the message, then the line with a mark below it. */
 export function linesOf(diagnostic: Diagnostic): string[] {
   const { file, severity, rule, excerpt } = diagnostic;
   const { line, column } = placeOf(diagnostic);
@@ -114,6 +112,5 @@ function property(text: string): string {
   return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** Each formats the diagnostics of all files. */
 export const DIAGNOSTIC_FORMS = { text: asText, json: asJson, github: asGithubCommands };
 export type DiagnosticForm = keyof typeof DIAGNOSTIC_FORMS;

@@ -1,4 +1,3 @@
-/** The exit codes and their meanings. */
 export const EXIT_FAULT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INVALID_CONFIG = 3;

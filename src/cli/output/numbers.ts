@@ -1,7 +1,5 @@
-/** Reads numbers on the command line. */
 import { InvalidArgumentError } from 'commander';
 
-/** Reads a whole number from 1 to `most`. */
 export function countUpTo(most: number): (text: string) => number {
   return (text) => {
     const count = Number(text);

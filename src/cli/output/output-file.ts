@@ -15,23 +15,22 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 export class OutputFile {
-  readonly #path: string;
-  readonly #option: string;
+  readonly #name: string;
   readonly #file: FileHandle;
   #failure: CommandFailed | undefined;
 
-  private constructor(path: string, option: string, file: FileHandle) {
-    this.#path = path;
-    this.#option = option;
+  private constructor(name: string, file: FileHandle) {
+    this.#name = name;
     this.#file = file;
   }
 
   /** `option` names the file on the command line. Throws a CommandFailed. */
   static async open(path: string, option: string): Promise<OutputFile> {
+    const name = `${option} ${path}`;
     try {
-      return new OutputFile(path, option, await open(path, 'w'));
+      return new OutputFile(name, await open(path, 'w'));
     } catch (error) {
-      throw notWritten(path, option, error);
+      throw notWritten(name, error);
     }
   }
 
@@ -41,7 +40,7 @@ export class OutputFile {
     try {
       await this.#file.appendFile(text, encoding);
     } catch (error) {
-      this.#failure = notWritten(this.#path, this.#option, error);
+      this.#failure = notWritten(this.#name, error);
     }
   }
 
@@ -52,12 +51,7 @@ export class OutputFile {
   }
 }
 
-function notWritten(path: string, option: string, error: unknown): CommandFailed {
-  const reason = reasonOf(error as NodeJS.ErrnoException);
-  return new CommandFailed(EXIT_FAULT, `${option} ${path}: cannot be written: ${reason}`);
-}
-
-/** In words, if it is known. */
-export function reasonOf({ code = '', message }: NodeJS.ErrnoException): string {
-  return REASONS[code] ?? message;
+export function notWritten(name: string, error: unknown): CommandFailed {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new CommandFailed(EXIT_FAULT, `${name}: cannot be written: ${REASONS[code] ?? message}`);
 }

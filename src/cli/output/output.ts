@@ -54,7 +54,6 @@ export function say(lines: Line | readonly Line[]): void {
   console.log(textOf(lines));
 }
 
-/** What `say` prints. */
 export function textOf(lines: Line | readonly Line[]): string {
   return [lines].flat().map(shown).join('\n');
 }
@@ -81,7 +80,6 @@ export function complain(lines: string | readonly string[]): void {
   console.error([lines].flat().map(printable).join('\n'));
 }
 
-/** Moves to the start of the line and clears it. */
 const CLEAR = '\r\x1b[K';
 
 /** Draws over the last line of standard error. Undefined if that is no terminal. */
@@ -90,7 +88,6 @@ export function terminalLine(): ((text: string) => void) | undefined {
   return (text) => process.stderr.write(CLEAR + printable(text));
 }
 
-/** Asks questions on the terminal. */
 export interface Prompt {
   /** Resolves to the line that was typed. Rejects if Ctrl+C or the end of the input comes instead. */
   ask(question: string): Promise<string>;
@@ -117,10 +114,8 @@ export interface Size {
   readonly rows: number;
 }
 
-/** The whole terminal, which a command draws on. */
 export interface Screen {
   size(): Size;
-  /** Calls back after the size has changed. */
   onResize(listener: () => void): void;
   /** Keeps what is there, to show it again after `close`. */
   open(): void;

@@ -6,7 +6,6 @@ import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { complain, linesIn } from './output.ts';
 
-/** Returns the exit code. */
 export function reportFailure(error: unknown): number {
   // Commander has printed its own message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;

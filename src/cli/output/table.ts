@@ -5,7 +5,6 @@ import type { Line, Span } from './output.ts';
 /** A cell of several spans shows them one after the other. */
 export type Cell = Span | readonly Span[];
 
-/** A table whose first row is its head. Its cells may have tones. */
 export function table(head: readonly string[], written: readonly (readonly Cell[])[]): Line[] {
   const rows = [head.map((text): Cell => ({ text, tone: 'head' })), ...written];
   return alignedRows(rows);

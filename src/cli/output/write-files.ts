@@ -1,9 +1,7 @@
 /** Writes several files into a folder: all of them or none. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CommandFailed } from './command-failed.ts';
-import { EXIT_FAULT } from './exit-codes.ts';
-import { reasonOf } from './output-file.ts';
+import { notWritten } from './output-file.ts';
 
 export interface NamedText {
   readonly name: string;
@@ -50,10 +48,6 @@ export async function writeFiles(folder: string, files: readonly NamedText[]): P
     }
   } catch (error) {
     await Promise.all(written.map(({ scratch }) => rm(scratch, { force: true })));
-    throw notWritten(current, error as NodeJS.ErrnoException);
+    throw notWritten(current, error);
   }
-}
-
-function notWritten(path: string, error: NodeJS.ErrnoException): CommandFailed {
-  return new CommandFailed(EXIT_FAULT, `${path}: cannot be written: ${reasonOf(error)}`);
 }

@@ -1,10 +1,8 @@
-/** Compares what a step expects with what came. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
 
-/** One expectation that was not met, in words. */
 export interface Mismatch {
   /** What was compared: `verdict`, `headers.retry-after`. */
   readonly what: string;
@@ -12,11 +10,13 @@ export interface Mismatch {
   readonly actual: string;
 }
 
+type Came = Omit<Outcome, 'trace'>;
+
 interface Comparison extends Mismatch {
   readonly isMet: boolean;
 }
 
-export function mismatchesOf({ not, ...facts }: Expectation, outcome: Outcome): Mismatch[] {
+export function mismatchesOf({ not, ...facts }: Expectation, outcome: Came): Mismatch[] {
   const mustNot = not === undefined ? [] : compare(not, outcome);
   return [
     ...compare(facts, outcome).filter(({ isMet }) => !isMet),
@@ -26,22 +26,20 @@ export function mismatchesOf({ not, ...facts }: Expectation, outcome: Outcome): 
   ].map(({ what, expected, actual }) => ({ what, expected, actual }));
 }
 
-function compare(facts: Facts, { decision, answer, wouldDeny }: Outcome): Comparison[] {
+function compare(facts: Facts, { decision, answer, wouldDeny }: Came): Comparison[] {
   const { verdict, reason, policy, binding } = decision;
   const headers = headersOf(answer.headers);
   const wait = headers.get('retry-after')?.[0];
+  const waits = wait === undefined ? [] : [durationText(Number(wait) * 1_000)];
+  const retryAfter = facts.retry_after === undefined ? undefined : durationText(facts.retry_after);
   return [
-    ...same('verdict', facts.verdict, verdict),
-    ...same('policy', facts.policy, policy),
-    ...same('reason', facts.reason, reason),
+    ...among('verdict', facts.verdict, [verdict]),
+    ...among('policy', facts.policy, [policy]),
+    ...among('reason', facts.reason, [reason]),
     ...among('would_deny', facts.would_deny === NONE ? null : facts.would_deny, wouldDeny),
-    ...same('remaining', facts.remaining, binding?.state.remaining),
-    ...same(
-      'retry_after',
-      facts.retry_after === undefined ? undefined : durationText(facts.retry_after),
-      wait === undefined ? undefined : durationText(Number(wait) * 1_000),
-    ),
-    ...same('status', facts.status, answer.status),
+    ...among('remaining', facts.remaining, [binding?.state.remaining ?? []].flat()),
+    ...among('retry_after', retryAfter, waits),
+    ...among('status', facts.status, [answer.status]),
     ...Object.entries(facts.headers ?? {}).flatMap(([name, value]) =>
       among(`headers.${name}`, value, headers.get(name) ?? []),
     ),
@@ -52,31 +50,16 @@ function compare(facts: Facts, { decision, answer, wouldDeny }: Outcome): Compar
 /** What is shown where nothing came. No policy has this name. */
 const NONE = 'none';
 
-function same(
-  what: string,
-  expected: string | number | undefined,
-  actual: string | number | undefined,
-): Comparison[] {
-  if (expected === undefined) return [];
-  return [
-    {
-      what,
-      expected: String(expected),
-      actual: String(actual ?? NONE),
-      isMet: expected === actual,
-    },
-  ];
-}
-
 /** Met if one of the values is the expected one; for null, if there is no value. */
 function among(
   what: string,
   expected: string | number | null | undefined,
-  actual: readonly string[],
+  actual: readonly (string | number)[],
 ): Comparison[] {
   if (expected === undefined) return [];
-  const isMet = expected === null ? actual.length === 0 : actual.includes(String(expected));
-  return [{ what, expected: String(expected ?? NONE), actual: actual.join(', ') || NONE, isMet }];
+  const texts = actual.map(String);
+  const isMet = expected === null ? texts.length === 0 : texts.includes(String(expected));
+  return [{ what, expected: String(expected ?? NONE), actual: texts.join(', ') || NONE, isMet }];
 }
 
 /** Values by name in lower case. */

@@ -1,30 +1,22 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
-
 import { hint } from '../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
 import type { Rule } from '../../gateway/config/rules.ts';
-import type { Expectation, Facts } from './expectation-schema.ts';
-import { overrideMistakes } from './override-mistakes.ts';
-import type { Setting, Step } from './policy-test.ts';
-import type { WrittenStep } from './step-schema.ts';
+import type { Expectation } from './expectation-schema.ts';
+import { type OverrideFacts, overrideMistakes } from './override-mistakes.ts';
+import { headersOf, type Step } from './policy-test.ts';
+import type { WrittenOverride, WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 import { durationText, MAX_DURATION_MS } from './values-schema.ts';
 
-/** A step that has no mistake itself. */
 export interface ReadStep {
   readonly written: WrittenStep;
-  /** Its keys; `written` has defaults too. */
   readonly keys: readonly string[];
   readonly path: Path;
   readonly place: Place;
 }
 
-export interface StepContext {
-  readonly setting: Setting;
-  /** All clients, also those with mistakes. */
-  readonly clientNames: readonly string[];
-  /** Undefined if the policy file has mistakes. */
-  readonly policies: TestedPolicies | undefined;
+export interface StepContext extends Omit<OverrideFacts, 'isDown'> {
   /** Reads the policy file of a reload. Reports at the path if it cannot be read. */
   readPolicies(name: string, path: Path): TestedPolicies | undefined;
   report(mistake: DiagnosticDraft): void;
@@ -33,7 +25,6 @@ export interface StepContext {
 const ACTIONS = ['send', 'store', 'reload', 'override'] as const;
 const ONLY_WITH_SEND = ['client', 'host', 'headers', 'times', 'every', 'expect'];
 
-/** Reports every mistake. Steps with mistakes are left out. */
 export function compileSteps(steps: readonly ReadStep[], context: StepContext): Step[] {
   const reader = new StepReader(context);
   return steps.flatMap((step) => reader.read(step) ?? []);
@@ -42,7 +33,6 @@ export function compileSteps(steps: readonly ReadStep[], context: StepContext): 
 class StepReader {
   readonly #context: StepContext;
   #policies: TestedPolicies | undefined;
-  /** When the step before ends. */
   #endMs = 0;
   #isStoreDown = false;
 
@@ -51,7 +41,6 @@ class StepReader {
     this.#policies = context.policies;
   }
 
-  /** Undefined for a step with a mistake. */
   read(step: ReadStep): Step | undefined {
     const { written, keys, path } = step;
     const given = ACTIONS.filter((action) => keys.includes(action));
@@ -71,7 +60,9 @@ class StepReader {
       this.#isStoreDown = written.store === 'down';
       return { ...moment, kind: 'store', isDown: this.#isStoreDown };
     }
-    if (written.override !== undefined) return this.#override(step, moment);
+    if (written.override !== undefined) {
+      return this.#override(written.override, [...path, 'override'], moment);
+    }
     this.#policies = this.#context.readPolicies(written.reload ?? '', [...path, 'reload']);
     return this.#policies && { ...moment, kind: 'reload', policies: this.#policies };
   }
@@ -109,22 +100,14 @@ class StepReader {
     }
     const client = setting.clients.get(name ?? '');
     if (!send || !name || !client || !expect) return undefined;
-    const changes = [...Object.entries(headers), ...(host === undefined ? [] : [['host', [host]]])];
-    return {
-      ...{ ...moment, kind: 'send', line: send, sender: name, client },
-      headers: new Map(changes as [string, readonly string[]][]),
-      ...{ times, everyMs: every, expect },
-    };
+    const request = { line: send, sender: name, client, headers: headersOf(headers, host) };
+    return { ...moment, kind: 'send', ...request, times, everyMs: every, expect };
   }
 
-  #checkPolicies({ not, ...facts }: Expectation, path: Path): void {
-    this.#checkFacts(facts, path);
-    if (not !== undefined) this.#checkFacts(not, [...path, 'not']);
-  }
-
-  #checkFacts({ policy, would_deny }: Facts, path: Path): void {
+  #checkPolicies({ not, policy, would_deny }: Expectation, path: Path): void {
     this.#checkPolicy(policy, [...path, 'policy']);
     this.#checkPolicy(would_deny, [...path, 'would_deny']);
+    if (not !== undefined) this.#checkPolicies(not, [...path, 'not']);
   }
 
   #checkPolicy(name: string | undefined, path: Path): void {
@@ -137,12 +120,10 @@ class StepReader {
   }
 
   #override(
-    { written, path: at }: ReadStep,
+    change: WrittenOverride,
+    path: Path,
     moment: Pick<Step, 'place' | 'atMs'>,
   ): Step | undefined {
-    const { override: change } = written;
-    if (change === undefined) return undefined;
-    const path = [...at, 'override'];
     for (const policy of ['restore', 'mode'] as const) {
       const given = change[policy];
       if (typeof given === 'object') this.#checkPolicy(given.policy, [...path, 'mode', 'policy']);

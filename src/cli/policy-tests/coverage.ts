@@ -7,7 +7,6 @@ import { modeOf, type PolicyModes } from '../../gateway/core/overrides.ts';
 import type { Limit } from '../../gateway/core/policy.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 
-/** Requests that one limit of a policy file counted. */
 export interface LimitCoverage {
   readonly policy: string;
   /** Undefined for the policy's own limits. */
@@ -24,7 +23,6 @@ export interface LimitCoverage {
 }
 
 export interface FileCoverage {
-  /** The policy file. */
   readonly file: string;
   readonly limits: readonly LimitCoverage[];
 }
@@ -77,7 +75,6 @@ export class Coverage {
   }
 }
 
-/** Each limit of the file, in its order, with a row that has counted nothing. */
 function limitsOf({ policies }: PolicySet): [Limit, LimitCoverage][] {
   return policies.flatMap(({ name: policy, limits, plans }) =>
     [[undefined, limits] as const, ...plans].flatMap(([plan, all]) =>

@@ -1,8 +1,6 @@
-/** Finds test files in folders. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a file in a folder must be called to be a test file. */
 export const TEST_FILE_NAMES = '*_test.yaml or *_test.yml';
 const TEST_FILE_NAME = /_test\.ya?ml$/;
 const NOT_SEARCHED = /^(\..*|node_modules)$/;
@@ -25,7 +23,6 @@ function filesIn(folder: string): string[] {
     });
 }
 
-/** A link may lead nowhere. */
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -1,5 +1,3 @@
-/** Finds what is wrong with the override of a step. */
-
 import { hint } from '../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
@@ -12,7 +10,6 @@ export interface OverrideFacts {
   readonly setting: Setting;
   /** All clients, also those with mistakes. */
   readonly clientNames: readonly string[];
-  /** The policies in force; undefined if the policy file has mistakes. */
   readonly policies: TestedPolicies | undefined;
   readonly isDown: boolean;
 }

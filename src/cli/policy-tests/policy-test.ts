@@ -5,18 +5,15 @@ import type { RequestLine, WrittenOverride } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 
 export interface TestFile {
-  /** The name that is shown to people. */
   readonly file: string;
   readonly policies: TestedPolicies;
   readonly setting: Setting;
   readonly tests: readonly PolicyTest[];
 }
 
-/** What all tests of a file have in common. */
 export interface Setting {
   /** When each test starts, in milliseconds since the epoch. */
   readonly startMs: number;
-  /** The name of a dialect. */
   readonly proxy: string;
   readonly proxyAddress: string;
   /** Gateways that share the limits. */
@@ -27,7 +24,6 @@ export interface Setting {
 export interface Client {
   readonly address: string;
   readonly peer: string;
-  /** The id of a listed API key. */
   readonly apiKey: string | undefined;
   readonly headers: HeaderValues;
 }
@@ -35,10 +31,17 @@ export interface Client {
 /** The values of headers by their name in lower case. */
 export type HeaderValues = ReadonlyMap<string, readonly string[]>;
 
+export function headersOf(
+  headers: Readonly<Record<string, readonly string[]>>,
+  host: string | undefined,
+): HeaderValues {
+  const all = new Map(Object.entries(headers));
+  return host === undefined ? all : all.set('host', [host]);
+}
+
 export interface PolicyTest {
   readonly name: string;
   readonly place: Place;
-  /** Why the test is not run. */
   readonly skip: string | undefined;
   readonly steps: readonly Step[];
 }
@@ -54,7 +57,6 @@ interface Moment {
 export interface SendStep extends Moment {
   readonly kind: 'send';
   readonly line: RequestLine;
-  /** The name of the client. */
   readonly sender: string;
   readonly client: Client;
   /** A header without values is left out, although the client has it. */
@@ -64,7 +66,6 @@ export interface SendStep extends Moment {
   readonly expect: Expectation;
 }
 
-/** Something other than a request. */
 export type ChangeStep = Moment &
   (
     | { readonly kind: 'store'; readonly isDown: boolean }

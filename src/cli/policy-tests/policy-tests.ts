@@ -1,14 +1,12 @@
-/** Runs policy tests: reads the test files, runs the selected tests in virtual time, and counts what they cover. */
-
 import { FileError } from '../../gateway/config/config-error.ts';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { Coverage } from './coverage.ts';
-import type { PolicyTest, TestFile } from './policy-test.ts';
+import type { TestFile } from './policy-test.ts';
 import { readTestFile } from './read-test-file.ts';
 import type { FileResult, TestRun } from './result.ts';
 import { runTest } from './run-test.ts';
 import { PolicyFileReader } from './tested-policies.ts';
-/** Throws a FileError with every mistake in the test files, and in the policy files that they name. */
+
 export function readTestFiles(paths: readonly string[], cloudflareRanges: string): TestFile[] {
   const policyFiles = new PolicyFileReader(cloudflareRanges);
   const mistakes: Diagnostic[] = [];
@@ -26,7 +24,6 @@ export function readTestFiles(paths: readonly string[], cloudflareRanges: string
   return files;
 }
 
-/** Leaves out files without a selected test. */
 export function selectTests(files: readonly TestFile[], selects: Selects): TestFile[] {
   return files.flatMap((file) => {
     const tests = file.tests.filter(({ name }) => selects(titleOf(file.file, name)));
@@ -38,7 +35,10 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   const coverage = new Coverage();
   const results: FileResult[] = [];
   for (const { file, policies, setting, tests } of files) {
-    for (const each of [policies, ...tests.flatMap(reloaded)]) coverage.add(each);
+    coverage.add(policies);
+    for (const step of tests.flatMap(({ steps }) => steps)) {
+      if (step.kind === 'reload') coverage.add(step.policies);
+    }
     const options = { policies, setting, onTake: coverage.record.bind(coverage) };
     const all = [];
     for (const test of tests) all.push(await runTest(test, options));
@@ -48,14 +48,9 @@ export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
   return { files: results, coverage: coverage.list(tested) };
 }
 
-function reloaded({ steps }: PolicyTest) {
-  return steps.flatMap((step) => (step.kind === 'reload' ? [step.policies] : []));
-}
-
 /** Whether a test is run. `title`: the file and the name of the test. */
 export type Selects = (title: string) => boolean;
 
-/** How a test is called where its file must be named too. */
 export function titleOf(file: string, test: string): string {
   return `${file} › ${test}`;
 }

@@ -1,4 +1,3 @@
-/** Reads a test file, and reports every mistake at once. */
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { FileError } from '../../gateway/config/config-error.ts';
@@ -7,7 +6,13 @@ import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
-import type { Client, PolicyTest, Setting, TestFile } from './policy-test.ts';
+import {
+  type Client,
+  headersOf,
+  type PolicyTest,
+  type Setting,
+  type TestFile,
+} from './policy-test.ts';
 import { stepSchema } from './step-schema.ts';
 import {
   client,
@@ -42,7 +47,6 @@ interface Sources {
   readonly path: string;
   readonly yaml: YamlFile;
   readonly policyFiles: PolicyFileReader;
-  /** The mistakes found so far. */
   readonly mistakes: DiagnosticDraft[];
 }
 
@@ -128,7 +132,6 @@ class TestFileReader {
     });
   }
 
-  /** Steps with mistakes are left out. */
   #steps(entries: readonly unknown[], path: Path): ReadStep[] {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];
@@ -165,13 +168,7 @@ class TestFileReader {
 }
 
 function clientOf({ address, peer, api_key, host, headers = {} }: WrittenClient): Client {
-  const all = [...Object.entries(headers), ...(host === undefined ? [] : [['host', [host]]])];
-  return {
-    address,
-    peer: peer ?? address,
-    apiKey: api_key,
-    headers: new Map(all as [string, readonly string[]][]),
-  };
+  return { address, peer: peer ?? address, apiKey: api_key, headers: headersOf(headers, host) };
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

@@ -1,28 +1,19 @@
-/** The results of tests. */
-
 import type { Place } from '../../gateway/config/diagnostic.ts';
 import type { ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Step as TraceStep } from '../../gateway/operations/explain-text.ts';
 import type { Mismatch } from './compare.ts';
 import type { FileCoverage } from './coverage.ts';
+import type { PolicyTest } from './policy-test.ts';
 
 export interface FileResult {
-  /** The test file, by the name that is shown to people. */
   readonly file: string;
-  /** The policy file. */
   readonly policies: string;
   readonly tests: readonly TestResult[];
 }
 
-export interface TestResult {
-  readonly name: string;
-  readonly place: Place;
+export interface TestResult extends Pick<PolicyTest, 'name' | 'place' | 'skip'> {
   readonly result: 'passed' | 'failed' | 'skipped';
-  /** Why it was skipped. */
-  readonly skip: string | undefined;
-  /** The number of requests that were sent. */
   readonly requests: number;
-  /** One for each step that failed. */
   readonly failures: readonly Failure[];
 }
 
@@ -31,11 +22,8 @@ export interface Failure {
   readonly place: Place;
   /** The step in words: `POST /api/auth/login by alice at 10s`. */
   readonly step: string;
-  /** Empty if a change was refused. */
   readonly mismatches: readonly Mismatch[];
-  /** Why a change was refused. */
   readonly refusal: string | undefined;
-  /** How the request was decided; empty if a change was refused. */
   readonly trace: readonly TraceStep[];
   readonly answer: ExplainedAnswer | undefined;
 }

@@ -1,15 +1,13 @@
-/** Runs one test on a virtual gateway of its own. */
-
 import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
-import { type Mismatch, mismatchesOf } from './compare.ts';
-import type { ChangeStep, PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
+import { mismatchesOf } from './compare.ts';
+import type { ChangeStep, PolicyTest, SendStep, Step } from './policy-test.ts';
 import type { Failure, TestResult } from './result.ts';
 import type { WrittenOverride } from './step-schema.ts';
 import { operatorName, sentRequest } from './test-client.ts';
 import { durationText } from './values-schema.ts';
-import { type Outcome, VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
+import { VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
 
 /** All steps are run, also after one that failed. */
 export async function runTest(
@@ -19,7 +17,7 @@ export async function runTest(
   const { name, place, skip, steps } = test;
   const about = { name, place, skip };
   if (skip !== undefined) return { ...about, result: 'skipped', requests: 0, failures: [] };
-  const failed = await runSteps(test, options, NOTHING_TRACED);
+  const failed = await runSteps(test, options);
   const sent = steps.map((step) => (step.kind === 'send' ? step.times : 0));
   const requests = sent.reduce((sum, times) => sum + times, 0);
   if (failed.length === 0) return { ...about, result: 'passed', requests, failures: [] };
@@ -30,30 +28,25 @@ export async function runTest(
   return { ...about, result: 'failed', requests, failures };
 }
 
-/** The index of the request of a step that is traced. */
-type Traced = ReadonlyMap<Step, number>;
-
-const NOTHING_TRACED: Traced = new Map();
-
 interface FailedStep {
   readonly step: Step;
-  /** The index of the first request that failed. */
   readonly index: number;
   readonly failure: Failure;
 }
 
+/** `traced` has the index of the request of a step that is traced. */
 async function runSteps(
   { steps }: PolicyTest,
   options: VirtualGatewayOptions,
-  traced: Traced,
+  traced: ReadonlyMap<Step, number> = new Map(),
 ): Promise<FailedStep[]> {
   const gateway = new VirtualGateway(options);
   const failed: FailedStep[] = [];
   try {
     for (const step of steps) {
       const found = await (step.kind === 'send'
-        ? send(step, { gateway, setting: options.setting, traced: traced.get(step) })
-        : applyChange(step, gateway, options.setting));
+        ? send(step, gateway, traced.get(step))
+        : applyChange(step, gateway));
       if (found !== undefined) failed.push({ step, ...found });
     }
     return failed;
@@ -64,11 +57,8 @@ async function runSteps(
 
 type Found = Omit<FailedStep, 'step'> | undefined;
 
-async function applyChange(
-  step: ChangeStep,
-  gateway: VirtualGateway,
-  setting: Setting,
-): Promise<Found> {
+async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<Found> {
+  const { setting } = gateway;
   await gateway.advanceTo(setting.startMs + step.atMs);
   switch (step.kind) {
     case 'store':
@@ -92,54 +82,30 @@ async function applyChange(
   }
 }
 
-interface Sending {
-  readonly gateway: VirtualGateway;
-  readonly setting: Setting;
-  /** The index of the request that is traced. */
-  readonly traced: number | undefined;
-}
-
-/** Sends all requests of the step; the first one that fails is reported. */
+/** Sends all requests of the step; the first one that fails is reported. `traced` is the index of the one to trace. */
 async function send(
   step: SendStep,
-  { gateway, setting: { startMs, proxyAddress }, traced }: Sending,
+  gateway: VirtualGateway,
+  traced: number | undefined,
 ): Promise<Found> {
+  const { line, sender, times, place } = step;
+  const { startMs, proxyAddress } = gateway.setting;
   const request = sentRequest(step, gateway.policies, proxyAddress);
   let found: Found;
-  for (let index = 0; index < step.times; index++) {
+  for (let index = 0; index < times; index++) {
     const atMs = step.atMs + index * step.everyMs;
     await gateway.advanceTo(startMs + atMs);
-    const outcome = await gateway.decide(request, index === traced);
+    const { trace, ...outcome } = await gateway.decide(request, index === traced);
     const mismatches = mismatchesOf(step.expect, outcome);
     if (mismatches.length === 0) continue;
-    found ??= { index, failure: failureOf(step, index, { atMs, outcome, mismatches }) };
+    const which = times === 1 ? '' : `, request ${index + 1} of ${times}`;
+    const words = `${line.method} ${line.url} by ${sender} at ${durationText(atMs)}${which}`;
+    const came = { refusal: undefined, trace: trace.flatMap(stepsOf), answer: outcome.answer };
+    found ??= { index, failure: { place, step: words, mismatches, ...came } };
   }
   return found;
 }
 
-interface Failed {
-  readonly atMs: number;
-  readonly outcome: Outcome;
-  readonly mismatches: readonly Mismatch[];
-}
-
-function failureOf(
-  { line, sender, times, place }: SendStep,
-  index: number,
-  { atMs, outcome, mismatches }: Failed,
-): Failure {
-  const which = times === 1 ? '' : `, request ${index + 1} of ${times}`;
-  return {
-    place,
-    step: `${line.method} ${line.url} by ${sender} at ${durationText(atMs)}${which}`,
-    mismatches,
-    refusal: undefined,
-    trace: outcome.trace.flatMap(stepsOf),
-    answer: outcome.answer,
-  };
-}
-
-/** Rejects with an OperationError if a gateway would refuse the change. */
 async function changeByOperator(
   change: WrittenOverride,
   operate: Operate,

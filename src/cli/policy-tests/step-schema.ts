@@ -1,4 +1,3 @@
-/** Schema of a step: a request, or something that happens to the gateway. */
 import { z } from 'zod';
 import { parseDuration as parseLifetime } from '../../gateway/config/rate.ts';
 import { holds } from '../../gateway/config/refinement.ts';
@@ -6,7 +5,7 @@ import { MAX_LIMIT } from '../../gateway/core/counting/store.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { POLICY_MODES } from '../../gateway/core/policy.ts';
 import { expectSchema } from './expectation-schema.ts';
-import { duration, headerChanges, name } from './values-schema.ts';
+import { duration, headerChanges, name, optional } from './values-schema.ts';
 
 const REQUEST_PATTERN = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) (\/.*|https?:\/\/.+|\*)$/;
 
@@ -31,42 +30,40 @@ function checkLifetime(text: string): string {
   return text;
 }
 
+const policyMode = z.strictObject({ policy: z.string(), mode: z.enum(POLICY_MODES) });
+const lifetime = z
+  .string()
+  .meta({ title: 'duration', examples: ['10min', '1h'] })
+  .transform(holds(checkLifetime));
+
 const overrideSchema = z.strictObject({
-  block: name.optional().describe('A client that gets 403.'),
-  exempt: name.optional().describe('A client that is not counted.'),
-  mode: z
-    .strictObject({ policy: z.string(), mode: z.enum(POLICY_MODES) })
-    .optional()
-    .describe('A policy, and the mode that it gets.'),
-  for: z
-    .string()
-    .meta({ title: 'duration', examples: ['10min', '1h'] })
-    .transform(holds(checkLifetime))
-    .optional()
-    .describe('How long, with block, exempt and mode.'),
-  unblock: name.optional().describe('A client whose block ends now.'),
-  unexempt: name.optional().describe('A client whose exemption ends now.'),
-  restore: z.string().optional().describe('A policy that returns to the mode in the file.'),
+  block: optional(name, 'A client that gets 403.'),
+  exempt: optional(name, 'A client that is not counted.'),
+  mode: optional(policyMode, 'A policy, and the mode that it gets.'),
+  for: optional(lifetime, 'How long, with block, exempt and mode.'),
+  unblock: optional(name, 'A client whose block ends now.'),
+  unexempt: optional(name, 'A client whose exemption ends now.'),
+  restore: optional(z.string(), 'A policy that returns to the mode in the file.'),
 });
 
 export type WrittenOverride = z.output<typeof overrideSchema>;
 
+const requestLine = z
+  .string()
+  .meta({ title: 'request', pattern: REQUEST_PATTERN.source, examples: ['POST /api/auth/login'] })
+  .transform(holds(parseRequest));
+
 export const stepSchema = z.strictObject({
-  at: duration
-    .optional()
-    .describe('When, from the start of the test. Default: when the step before it ends.'),
-  send: z
-    .string()
-    .meta({
-      title: 'request',
-      pattern: REQUEST_PATTERN.source,
-      examples: ['POST /api/auth/login'],
-    })
-    .transform(holds(parseRequest))
-    .optional()
-    .describe('A request: its method, and its path or URL exactly as the client writes it.'),
-  client: name.optional().describe('The client that sends it: a name under clients.'),
-  host: z.string().optional().describe("The host. Default: the client's."),
+  at: optional(
+    duration,
+    'When, from the start of the test. Default: when the step before it ends.',
+  ),
+  send: optional(
+    requestLine,
+    'A request: its method, and its path or URL exactly as the client writes it.',
+  ),
+  client: optional(name, 'The client that sends it: a name under clients.'),
+  host: optional(z.string(), "The host. Default: the client's."),
   headers: headerChanges.optional(),
   times: z
     .int()
@@ -74,15 +71,14 @@ export const stepSchema = z.strictObject({
     .max(MAX_LIMIT + 1)
     .default(1)
     .describe('How often the request is sent. The expectation is for each of them.'),
-  every: duration.optional().describe('The time between them. Default: 0s.'),
+  every: optional(duration, 'The time between them. Default: 0s.'),
   expect: expectSchema.optional(),
-  store: z.enum(['down', 'up']).optional().describe('The store fails, or works again.'),
-  reload: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('A policy file that replaces the one in force, relative to the test file.'),
-  override: overrideSchema.optional().describe('What an operator changes temporarily.'),
+  store: optional(z.enum(['down', 'up']), 'The store fails, or works again.'),
+  reload: optional(
+    z.string().min(1),
+    'A policy file that replaces the one in force, relative to the test file.',
+  ),
+  override: optional(overrideSchema, 'What an operator changes temporarily.'),
 });
 
 export type WrittenStep = z.output<typeof stepSchema>;

@@ -3,20 +3,12 @@ import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import { NO_OVERRIDES } from '../../gateway/core/overrides.ts';
 import { clientNamed } from '../../gateway/operations/client-name.ts';
 import { toCheckRequest } from '../../gateway/operations/explain.ts';
-import type { Client, HeaderValues, Setting } from './policy-test.ts';
-import type { RequestLine } from './step-schema.ts';
+import type { SendStep, Setting } from './policy-test.ts';
 import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
 import { virtualSalts } from './virtual-gateway.ts';
 
-interface Sent {
-  readonly line: RequestLine;
-  readonly client: Client;
-  /** Replace those of the client. Without values: the header is left out. */
-  readonly headers: HeaderValues;
-}
-
 export function sentRequest(
-  { line, client, headers }: Sent,
+  { line, client, headers }: Pick<SendStep, 'line' | 'client' | 'headers'>,
   { apiKeyHeader }: TestedPolicies,
   proxy: string,
 ): CheckRequest {

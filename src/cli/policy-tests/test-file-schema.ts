@@ -4,7 +4,7 @@ import { shortName } from '../../gateway/config/policy-file/key-list.ts';
 import { holds } from '../../gateway/config/refinement.ts';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/request-form.ts';
 import { stepSchema } from './step-schema.ts';
-import { address, headers, name } from './values-schema.ts';
+import { address, headers, name, optional } from './values-schema.ts';
 
 /** Milliseconds since the epoch. Throws a RangeError whose message gives the right form. */
 function parseStart(text: string): number {
@@ -16,16 +16,12 @@ function parseStart(text: string): number {
 
 const clientSchema = z.strictObject({
   address: address.describe("The client's address, as the proxy reports it."),
-  peer: address
-    .optional()
-    .describe('The address that connected to the proxy. Default: the same address.'),
-  api_key: z
-    .string()
-    .min(1)
-    .max(64)
-    .optional()
-    .describe('The id of a listed API key. The client sends a key that counts as this one.'),
-  host: z.string().optional().describe('The host of its requests.'),
+  peer: optional(address, 'The address that connected to the proxy. Default: the same address.'),
+  api_key: optional(
+    z.string().min(1).max(64),
+    'The id of a listed API key. The client sends a key that counts as this one.',
+  ),
+  host: optional(z.string(), 'The host of its requests.'),
   headers: headers.optional(),
 });
 
@@ -39,7 +35,7 @@ const apiKeySchema = z.union(
 
 const testSchema = z.strictObject({
   name,
-  skip: name.optional().describe('Why the test is not run.'),
+  skip: optional(name, 'Why the test is not run.'),
   steps: z.array(stepSchema).min(1).describe('What happens, in the order of time.'),
 });
 
@@ -84,9 +80,7 @@ export const sections = testFileSchema.shape;
 export const client = clientSchema;
 
 const { shape } = testFileSchema;
-/** Validates only which sections there are. */
 export const outlineSchema = z.strictObject(
   Object.fromEntries(Object.keys(shape).map((key) => [key, z.unknown().optional()])),
 );
-/** Validates a test without its steps. */
 export const testOutlineSchema = testSchema.extend({ steps: z.array(z.unknown()).min(1) });

@@ -9,9 +9,7 @@ import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/con
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { WrittenApiKey } from './test-file-schema.ts';
 
-/** A policy file, compiled for one test file. */
 export interface TestedPolicies {
-  /** The name that is shown to people. */
   readonly file: string;
   readonly path: string;
   readonly set: PolicySet;
@@ -31,12 +29,10 @@ type Reading =
   | 'invalid';
 
 export class PolicyFileReader {
-  /** Mistakes in policy files, each once, however many test files name the file. */
   readonly mistakes: Diagnostic[] = [];
   readonly #cloudflareRanges: string;
   readonly #readings = new Map<string, Reading>();
 
-  /** `cloudflareRanges`: the path of the list of Cloudflare networks. */
   constructor(cloudflareRanges: string) {
     this.#cloudflareRanges = cloudflareRanges;
   }
@@ -83,7 +79,6 @@ export class PolicyFileReader {
 }
 
 export interface TestKeys {
-  /** The ids of keys that clients of the test file send. */
   readonly sent: ReadonlySet<string>;
   /** Keys that count as listed, in addition to those of the policy file. */
   readonly listed: readonly WrittenApiKey[];

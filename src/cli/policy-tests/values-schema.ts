@@ -46,6 +46,10 @@ export function durationText(ms: number): string {
   return text === '' ? '0s' : text;
 }
 
+export function optional<S extends z.ZodType>(schema: S, meaning: string): z.ZodOptional<S> {
+  return schema.optional().describe(meaning);
+}
+
 const DURATION_FORM = 'must be a duration such as "90s" or "1h30min"';
 
 /** Milliseconds. */
@@ -74,7 +78,6 @@ export const address = z
     }),
   );
 
-/** The name of a client or a test. */
 export const name = z.string().min(1).max(200);
 
 const headerValue = z.union(

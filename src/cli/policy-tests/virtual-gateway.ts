@@ -29,10 +29,10 @@ import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
 import { DerivedSalts } from '../../gateway/stores/salts/salt-sources.ts';
 import type { Setting } from './policy-test.ts';
 import type { TestedPolicies } from './tested-policies.ts';
+
 export interface VirtualGatewayOptions {
   readonly policies: TestedPolicies;
   readonly setting: Setting;
-  /** Called for every take that counts. */
   onTake(descriptors: readonly LimitDescriptor[], result: TakeResult, modes: PolicyModes): void;
 }
 
@@ -46,6 +46,7 @@ export interface Outcome {
 
 export class VirtualGateway {
   policies: TestedPolicies;
+  readonly setting: Setting;
   readonly store: VirtualStore;
   readonly #check: Check;
   readonly #tracedCheck: Check;
@@ -59,6 +60,7 @@ export class VirtualGateway {
   constructor({ policies, setting, onTake }: VirtualGatewayOptions) {
     const now = () => this.#nowMs;
     this.policies = policies;
+    this.setting = setting;
     this.#nowMs = setting.startMs;
     this.#render = answerBy(setting.proxy);
     this.#overrides = new OverrideBook({
@@ -67,11 +69,9 @@ export class VirtualGateway {
       onChange: () => {},
       onRestored: () => {},
     });
-    this.store = new VirtualStore({
-      now,
-      gateways: setting.gateways,
-      onTake: (descriptors, result) => onTake(descriptors, result, this.#overrides.current.modes),
-    });
+    this.store = new VirtualStore(now, setting.gateways, (descriptors, result) =>
+      onTake(descriptors, result, this.#overrides.current.modes),
+    );
     const checkOptions: CheckOptions = {
       store: this.store,
       local: this.store.local,
@@ -137,26 +137,17 @@ export class VirtualGateway {
   }
 }
 
-/** Called for every take that counts. */
 type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => void;
-
-interface VirtualStoreOptions {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Gateways that share the limits while the store is down. */
-  readonly gateways: number;
-  readonly onTake: OnTake;
-}
 
 /** Counts in this process, and fails when a test says so. */
 class VirtualStore implements QuotaStore {
   isDown = false;
-  /** Has its own counts, like a gateway beside its Redis. */
   readonly local: LocalLimiter;
   readonly memory: MemoryStore;
   readonly #onTake: OnTake;
 
-  constructor({ now, gateways, onTake }: VirtualStoreOptions) {
+  /** `gateways` share the limits while the store is down. */
+  constructor(now: () => number, gateways: number, onTake: OnTake) {
     // No key is evicted: a test shall not depend on how many there are.
     const newMemory = () => new MemoryStore({ now, maxKeys: Number.POSITIVE_INFINITY });
     const share = new LocalShare(newMemory(), () => ({ count: gateways, rank: 0 }));

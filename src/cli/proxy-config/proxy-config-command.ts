@@ -1,4 +1,3 @@
-/** `headgate proxy-config`: prints the configuration of a proxy, made from the policy file and the settings. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
@@ -89,7 +88,6 @@ const PLACEHOLDER = '"the secret"';
 const SHIPPED_HOST = '127.0.0.1';
 const ALL_INTERFACES = ['0.0.0.0', '::'];
 
-/** Where the gateway listens, by its settings. */
 function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
   const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
   if (!usesGrpc(proxy)) {

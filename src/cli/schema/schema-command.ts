@@ -1,4 +1,3 @@
-/** `headgate schema`: prints the JSON Schema of policy files or of their tests, for editors. */
 import { Argument, Command } from 'commander';
 import {
   jsonSchemaOf,

@@ -1,10 +1,9 @@
-/** `headgate test`: runs the tests of policy files in virtual time. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { FileError } from '../../gateway/config/config-error.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { linesOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
-import { complain, linesIn, say } from '../output/output.ts';
+import { complain, say } from '../output/output.ts';
 import { coveredPercent } from '../policy-tests/coverage.ts';
 import { findTestFiles, TEST_FILE_NAMES } from '../policy-tests/find-test-files.ts';
 import type { TestFile } from '../policy-tests/policy-test.ts';
@@ -20,7 +19,8 @@ import { asJunit } from './tests-junit.ts';
 import { asTap } from './tests-tap.ts';
 import { asText, coverageLines } from './tests-text.ts';
 
-type Format = 'text' | 'json' | 'junit' | 'tap';
+const FORMATS = { text: asText, json: asJson, junit: asJunit, tap: asTap };
+type Format = keyof typeof FORMATS;
 
 interface TestFlags {
   readonly output: Format;
@@ -43,7 +43,7 @@ export function testCommand(): Command {
     )
     .addOption(
       new Option('-o, --output <format>', 'output format')
-        .choices(['text', 'json', 'junit', 'tap'])
+        .choices(Object.keys(FORMATS))
         .default('text'),
     )
     .option(
@@ -95,7 +95,7 @@ function findFiles(paths: readonly string[], command: Command): string[] {
 
 function refuse({ diagnostics }: FileError, { output }: TestFlags): void {
   const count = diagnostics.length;
-  if (output === 'json') say(linesIn(mistakesAsJson(diagnostics)));
+  if (output === 'json') say(mistakesAsJson(diagnostics));
   else complain(diagnostics.flatMap(linesOf));
   complain(`headgate: ${count} mistake${count === 1 ? '' : 's'}, no test was run`);
   process.exitCode = EXIT_INVALID_CONFIG;
@@ -103,13 +103,10 @@ function refuse({ diagnostics }: FileError, { output }: TestFlags): void {
 
 function report(run: TestRun, { output, coverage = false, minCoverage }: TestFlags): void {
   const showsCoverage = coverage || minCoverage !== undefined;
-  const table = showsCoverage ? coverageLines(run.coverage) : [];
-  if (output === 'text') say([...asText(run), ...table]);
-  if (output === 'json') say(linesIn(asJson(run, showsCoverage)));
-  if (output === 'junit') say(asJunit(run));
-  if (output === 'tap') say(asTap(run));
+  say(FORMATS[output](run, showsCoverage));
   // These formats have no place for it.
-  if ((output === 'junit' || output === 'tap') && table.length > 0) complain(table);
+  const isApart = output === 'junit' || output === 'tap';
+  if (isApart && showsCoverage) complain(coverageLines(run.coverage));
   const percent = coveredPercent(run.coverage);
   const isTooLow = minCoverage !== undefined && percent < minCoverage;
   if (isTooLow) {

@@ -1,4 +1,3 @@
-/** What the outputs of `headgate test` share. */
 import type { Place } from '../../gateway/config/diagnostic.ts';
 import { answerLines, bySubject } from '../output/explanation-lines.ts';
 import { columns } from '../output/output.ts';
@@ -29,7 +28,6 @@ function placeText(file: string, { line, column }: Place): string {
   return `${file}:${line}:${column}`;
 }
 
-/** The step, what was expected of it beside what came, and how the request was decided. */
 export function failureLines(file: string, failure: Failure): string[] {
   const { place, step, refusal, mismatches, trace, answer } = failure;
   const rows = mismatches.map(({ what, expected, actual }) => [what, expected, actual]);

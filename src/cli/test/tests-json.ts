@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { printableJson } from '../../gateway/core/printable.ts';
 import { fieldsOf } from '../output/diagnostics.ts';
+import { linesIn } from '../output/output.ts';
 import {
   coveredPercent,
   type FileCoverage,
@@ -11,8 +12,8 @@ import {
 import type { Failure, TestResult, TestRun } from '../policy-tests/result.ts';
 import { countsOf } from './tests-counts.ts';
 
-export function asJson(run: TestRun, withCoverage: boolean): string {
-  return text({
+export function asJson(run: TestRun, withCoverage: boolean): string[] {
+  return linesOf({
     files: run.files.map(({ file, policies, tests }) => ({
       file,
       policies,
@@ -24,14 +25,13 @@ export function asJson(run: TestRun, withCoverage: boolean): string {
   });
 }
 
-/** No test was run. */
-export function mistakesAsJson(diagnostics: readonly Diagnostic[]): string {
+export function mistakesAsJson(diagnostics: readonly Diagnostic[]): string[] {
   const nothing = countsOf({ files: [], coverage: [] });
-  return text({ files: [], ...nothing, mistakes: diagnostics.map(fieldsOf) });
+  return linesOf({ files: [], ...nothing, mistakes: diagnostics.map(fieldsOf) });
 }
 
-function text(document: object): string {
-  return printableJson(JSON.stringify(document, null, 2));
+function linesOf(document: object): string[] {
+  return linesIn(printableJson(JSON.stringify(document, null, 2)));
 }
 
 function testFields({ name, place, result, skip, requests, failures }: TestResult) {

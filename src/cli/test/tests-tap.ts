@@ -39,7 +39,6 @@ function escaped(text: string): string {
   return printable(text).replaceAll(/[\\#]/g, (char) => `\\${char}`);
 }
 
-/** For every value of a document. */
 function asPrintable(_key: unknown, value: unknown): unknown {
   return typeof value === 'string' ? printable(value) : value;
 }

@@ -1,5 +1,3 @@
-/** Formats the results of policy tests for people. */
-
 import { columns } from '../output/output.ts';
 import {
   coveredPercent,
@@ -16,11 +14,12 @@ const WORDS: Readonly<Record<TestResult['result'], string>> = {
   skipped: 'skip',
 };
 
-export function asText(run: TestRun): string[] {
+export function asText(run: TestRun, withCoverage: boolean): string[] {
   const { tests, passed, failed, skipped, requests } = countsOf(run);
   const words = [`${passed} passed`, `${failed} failed`, `${skipped} skipped`];
   const total = `${tests} test${tests === 1 ? '' : 's'}: ${words.join(', ')}; ${requests} requests`;
-  return [...run.files.flatMap(fileLines), total];
+  const table = withCoverage ? coverageLines(run.coverage) : [];
+  return [...run.files.flatMap(fileLines), total, ...table];
 }
 
 function fileLines({ file, tests }: FileResult): string[] {

@@ -1,4 +1,3 @@
-/** The first and the last address of a CIDR range. */
 import ipaddr from 'ipaddr.js';
 import type { AccessEntry, AccessList } from '../../../gateway/config/policy-file/valid-file.ts';
 import {
@@ -9,7 +8,6 @@ import {
 } from '../../../gateway/core/identity/address.ts';
 
 export interface AddressSpan {
-  /** Canonical spelling. */
   readonly first: string;
   readonly last: string;
   /** Leading bits that all its addresses share. */
@@ -26,7 +24,6 @@ export function spanOf(range: string): AddressSpan | undefined {
   return { first: networkAddress(address, bits), last, bits };
 }
 
-/** The first address of the network of this size that contains the address. */
 export function networkAddress(address: string, bits: number): string {
   return familyOf(address).networkAddressFromCIDR(`${address}/${bits}`).toString();
 }
@@ -35,7 +32,6 @@ function familyOf(address: string) {
   return isIPv6Text(address) ? ipaddr.IPv6 : ipaddr.IPv4;
 }
 
-/** Indices of the list of exemptions. */
 type Indices = readonly number[];
 
 const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
@@ -43,7 +39,6 @@ const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
   has: compileAddressSet([name]),
 }));
 
-/** Returns a function that finds the exemptions that cover all clients of an entry. */
 export function compileExemptions(
   exempt: AccessList,
   cloudflare: readonly string[],
@@ -54,22 +49,23 @@ export function compileExemptions(
     indices.set(name, [...(indices.get(name) ?? []), index]);
   };
   for (const [index, { key, address }] of exempt.entries()) {
-    if (key !== undefined) add(keyName(key), index);
+    // The space keeps keys apart from networks.
+    if (key !== undefined) add(`key ${key}`, index);
     if (address === undefined) continue;
     for (const range of address === 'cloudflare' ? [address, ...cloudflare] : [address]) {
       const span = countedSpan(range);
-      add(span === undefined ? range : networkName(span.first, span.bits), index);
+      add(span === undefined ? range : `${span.first}/${span.bits}`, index);
       if (span !== undefined) prefixLengths.add(span.bits);
     }
   }
   const namesAround = (span: AddressSpan) => [
     ...[...prefixLengths]
       .filter((bits) => bits <= span.bits)
-      .map((bits) => networkName(networkAddress(span.first, bits), bits)),
+      .map((bits) => `${networkAddress(span.first, bits)}/${bits}`),
     ...LOCAL_NAMES.filter(({ has }) => has(span.first) && has(span.last)).map(({ name }) => name),
   ];
   const namesOf = ({ key, address }: AccessEntry) => {
-    if (key !== undefined) return [keyName(key)];
+    if (key !== undefined) return [`key ${key}`];
     if (address === undefined) return [];
     const span = countedSpan(address);
     return span === undefined ? [address] : namesAround(span);
@@ -77,17 +73,7 @@ export function compileExemptions(
   return (entry) => namesOf(entry).flatMap((name) => indices.get(name) ?? []);
 }
 
-/** The span of the address as exemptions look it up. */
 function countedSpan(range: string): AddressSpan | undefined {
   const single = canonicalAddress(range);
   return spanOf(single === undefined ? range : exemptedAddress(single));
-}
-
-/** The space keeps it apart from the names of networks. */
-function keyName(key: string): string {
-  return `key ${key}`;
-}
-
-function networkName(first: string, bits: number): string {
-  return `${first}/${bits}`;
 }

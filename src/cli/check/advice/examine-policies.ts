@@ -1,4 +1,3 @@
-/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice on valid files. */
 import { FileError } from '../../../gateway/config/config-error.ts';
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
@@ -11,7 +10,7 @@ import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.t
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { ExaminedFile } from '../../output/diagnostics.ts';
-import { adviceOnKeys, adviceOnPlans } from './keys.ts';
+import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
 import { adviceOnRoutes } from './routes.ts';
@@ -43,7 +42,6 @@ export interface AdviceContext {
   readonly policySet: PolicySet;
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
-  /** Whether the file has a value at this path; false if a default applies. */
   readonly isWritten: (path: Path) => boolean;
 }
 
@@ -52,7 +50,6 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
     ...adviceOnRoutes(file.entries, context.policySet),
     ...adviceOnLimits(file),
     ...adviceOnKeys(file),
-    ...adviceOnPlans(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),
   ];

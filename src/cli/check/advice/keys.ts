@@ -1,4 +1,3 @@
-/** Advice on API keys that no source reads, and on plans without keys or limits, or with lower limits than others. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import {
@@ -9,10 +8,10 @@ import {
 } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
-  return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
+  const keys = [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
+  return [...keys, ...everyEntry(file).flatMap(plansBelow)];
 }
 
-/** Plans of keys that no policy has limits for; mostly misspelled. */
 function unknownPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
   const known = [fallback, ...entries].flatMap(({ plans }) => Object.keys(plans));
   const unknown = new Set(
@@ -51,10 +50,6 @@ function unheldPlans(file: ValidFile): DiagnosticDraft[] {
   );
 }
 
-export function adviceOnPlans(file: ValidFile): DiagnosticDraft[] {
-  return everyEntry(file).flatMap(plansBelow);
-}
-
 function plansBelow({ entry: { limits, plans }, at }: PlacedEntry): DiagnosticDraft[] {
   const withoutKey = limits.filter(isOfOneClient);
   if (withoutKey.length === 0) return [];
@@ -77,7 +72,6 @@ function atLeast(limits: readonly LimitEntry[], windowMs: number): number {
   return Math.min(...each);
 }
 
-/** The most that they admit in a window of this length. */
 function atMost(limits: readonly LimitEntry[], windowMs: number): number {
   const each = limits.map(({ rate }) => rate.limit * Math.ceil(windowMs / rate.windowMs));
   return Math.min(...each);

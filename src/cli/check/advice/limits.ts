@@ -1,5 +1,4 @@
 /** Advice on limits that never deny a request, because another limit always denies it first. */
-
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import {
   everyEntry,
@@ -48,7 +47,6 @@ function undercuts(one: LimitEntry, other: LimitEntry, { lists, identity }: Limi
   if (shared.flat().some((each) => isCountedAs(each, other) && each.count_rejected)) return false;
   const ones = shared.map((list) => list.find((each) => isCountedAs(each, one)));
   if (ones.includes(undefined)) return false;
-  // `one` counts every request that `other` counts.
   if (windows === 1) return true;
   const highest = Math.max(...ones.map((each) => each?.rate.limit ?? Number.POSITIVE_INFINITY));
   const claimed = isClaimed(one, identity) ? identity.api_key.unverified_factor : 1;
@@ -65,7 +63,6 @@ function isExact({ algorithm }: LimitEntry): boolean {
   return algorithm === 'sliding-window-log';
 }
 
-/** Whether both limits use the same counters. */
 function isCountedAs(one: LimitEntry, other: LimitEntry): boolean {
   return (
     one.per === other.per &&

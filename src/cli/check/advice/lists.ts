@@ -1,5 +1,4 @@
 /** Advice on entries of `exempt` and `block` that have no effect, or a wider one than they seem to have. */
-
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import type { CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
 import type {
@@ -54,7 +53,6 @@ function shadowed(
   });
 }
 
-/** `trusted`: the ranges of identity.trusted_proxies. */
 function neverExempt(
   exempt: AccessList,
   trusted: readonly string[],

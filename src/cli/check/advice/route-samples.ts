@@ -7,13 +7,10 @@ export const { METHODS } = process.getBuiltinModule('node:http');
 export interface Sample {
   readonly method: string;
   readonly host: string;
-  /** Decoded. */
   readonly path: string;
-  /** The path as a client sends it. */
   readonly target: string;
 }
 
-/** A label or segment that no policy is likely to name. */
 const UNLIKELY = 'a-sample';
 
 export function samplesOf(entry: PolicyEntry, entries: readonly PolicyEntry[]): Sample[] {

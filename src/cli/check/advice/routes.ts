@@ -1,5 +1,4 @@
 /** Advice on policies that match fewer requests than their author probably thinks. */
-
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -28,7 +27,6 @@ export function adviceOnRoutes(
 
 interface Route {
   readonly entry: PolicyEntry;
-  /** The path of the entry. */
   readonly at: Path;
   readonly entries: readonly PolicyEntry[];
   readonly policySet: PolicySet;
@@ -66,7 +64,6 @@ function neverMatched(samples: readonly Sample[], at: Path, policySet: PolicySet
 
 interface TriedRoute extends Route {
   readonly policy: Policy;
-  /** A request that the policy matches. */
   readonly sample: Sample;
 }
 
@@ -109,7 +106,6 @@ function rootOnly({ entry, at, entries }: Route): DiagnosticDraft[] {
   return [{ rule: 'root-path-only', path: [...at, 'match', 'path'], message }];
 }
 
-/** Whether the strictest of the applied policies admits more requests over time than the policy. */
 function isLaxer(applied: readonly Policy[], policy: Policy): boolean {
   return strictestOf([...applied, policy]) === policy;
 }

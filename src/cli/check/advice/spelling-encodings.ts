@@ -1,5 +1,3 @@
-/** Encodings of characters that some servers decode to the same character. */
-
 export function hex(code: number, digits = 2): string {
   return code.toString(16).padStart(digits, '0');
 }

@@ -1,4 +1,3 @@
-/** Transformations of a request target into other spellings of the same path. */
 import {
   again,
   asBytes,

@@ -1,8 +1,5 @@
 /**
- * Spellings of a path that some server treats as the same path.
- *
- * To evade the policy of `/api/auth/login`, a client sends a spelling that the gateway treats as another path and the
- * application does not. `headgate check` and the tests try the spellings that have worked against some server. Targets
+ * Spellings of a path that have evaded the policy of a path, because some server treats them as the same path. Targets
  * are as they are sent: one character for each byte, and never a CR or LF.
  */
 import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
@@ -17,7 +14,6 @@ export function simpleSpellingsOf(path: string): string[] {
   );
 }
 
-/** Applies each transformation, and each two of them, one after the other or side by side. */
 export function spellingsOf(path: string): string[] {
   const target = targetOf(path);
   const pairs = TRANSFORMATIONS.flatMap((first, i) => {

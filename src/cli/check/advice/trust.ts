@@ -1,5 +1,4 @@
 /** Advice on trust that reaches further than its author probably meant, and on users and addresses that clients can choose. */
-
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
 import { ageOf, type CloudflareRanges } from '../../../gateway/config/policy-file/read.ts';
 import {
@@ -10,7 +9,6 @@ import {
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
 import { spanOf } from './address-span.ts';
 
-/** A range of the file, with its path. */
 interface WrittenRange {
   readonly range: string;
   readonly path: Path;
@@ -38,7 +36,6 @@ export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] 
   ];
 }
 
-/** The ranges that may report client addresses. */
 function trustedRanges({ trusted_proxies, sources }: IdentitySection): WrittenRange[] {
   return [
     ...trusted_proxies.map((range, i) => ({ range, path: ['identity', 'trusted_proxies', i] })),
@@ -77,7 +74,6 @@ function unsafe({ range, path }: WrittenRange): DiagnosticDraft {
   return { rule: 'unsafe-trust', path, message };
 }
 
-/** A range whose address is not the first of its network. */
 function hostBits({ range, path }: WrittenRange): DiagnosticDraft[] {
   const span = spanOf(range);
   const [written = '', bits] = range.split('/');
@@ -127,7 +123,6 @@ function narrowNetworks(identity: IdentitySection): DiagnosticDraft[] {
 
 const COMPARE = 'compare it with https://www.cloudflare.com/ips/';
 
-/** Only for files that name Cloudflare. */
 function oldList(
   ranges: readonly WrittenRange[],
   { identity }: ValidFile,
@@ -139,13 +134,11 @@ function oldList(
   const path = [...sources, ...named].find(isWritten);
   const age = ageOf(cloudflare, nowMs);
   if (path === undefined || age === undefined) return [];
-  return cloudflare.isShipped === true
-    ? [
-        {
-          rule: 'shipped-cloudflare-list-old',
-          path,
-          message: `${age}; it came with headgate: ${COMPARE}, or update headgate`,
-        },
-      ]
-    : [{ rule: 'cloudflare-list-old', path, message: `${age}: ${COMPARE}, and update "checked"` }];
+  if (cloudflare.isShipped === true) {
+    const message = `${age}; it came with headgate: ${COMPARE}, or update headgate`;
+    return [{ rule: 'shipped-cloudflare-list-old', path, message }];
+  }
+  return [
+    { rule: 'cloudflare-list-old', path, message: `${age}: ${COMPARE}, and update "checked"` },
+  ];
 }

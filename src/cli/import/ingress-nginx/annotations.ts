@@ -1,5 +1,3 @@
-/** The annotations of an Ingress that are about limits. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
 import type { RateAmount } from '../shared/imported-limit.ts';
@@ -9,7 +7,6 @@ import type { YamlNode } from '../shared/yaml-node.ts';
 export interface AnnotatedLimit {
   readonly annotation: 'limit-rps' | 'limit-rpm';
   readonly rate: RateAmount;
-  /** Requests that pass at one moment. */
   readonly burst: number;
   readonly place: FilePlace;
 }
@@ -52,17 +49,14 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
         'it is not a whole number, so ingress-nginx ignores it or refuses the Ingress. Correct it.';
       findings.push(leftOut(node.place, `${annotation}: ${node.text ?? ''}`, why));
     }
+    if (!limit) return [];
     // NGINX lets burst + 1 requests pass at once.
-    const burst = (limit ?? 0) * multiplier + 1;
-    if (limit === undefined || limit === 0) return [];
-    return [
-      { annotation, rate: { limit, windowMs: WINDOWS_MS[annotation] }, burst, place: node.place },
-    ];
+    const rate = { limit, windowMs: WINDOWS_MS[annotation] };
+    return [{ annotation, rate, burst: limit * multiplier + 1, place: node.place }];
   });
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
-  const exempt = listed(allowed?.text ?? '');
   findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
-  return { limits, exempt, findings };
+  return { limits, exempt: listed(allowed?.text ?? ''), findings };
 }
 
 function otherLimit(name: string, node: YamlNode): Finding[] {
@@ -79,7 +73,6 @@ function otherLimit(name: string, node: YamlNode): Finding[] {
   return [leftOut(node.place, `${name}: ${written}`, why)];
 }
 
-/** Undefined for other texts. */
 function wholeNumber(node: YamlNode | undefined): number | undefined {
   const text = node?.text?.trim() ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;

@@ -1,18 +1,16 @@
 /** Carries over the annotations by which ingress-nginx limits requests. It makes limit_req lines of NGINX from them. */
-
-import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import { lineText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
 import { hostOf } from '../shared/paths.ts';
-import { type LimitedRoute, policiesOfRoutes } from '../shared/routes.ts';
+import { isRange } from '../shared/ranges.ts';
+import { type LimitedRoute, notLimited, policiesOfRoutes, splitFinding } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
 import { type LimitedPath, pathsOf } from './paths.ts';
 
-/** An Ingress with its limits and paths. */
 interface ReadIngress {
   readonly object: KubernetesObject;
   readonly annotated: Annotated;
@@ -30,10 +28,7 @@ export function importIngressNginx({ main: source }: ProxyFiles): ImportedFile {
   const limited = ingresses.filter(({ annotated }) => annotated.limits.length > 0);
   const { policies, counts } = policiesOfRoutes(ingresses.flatMap(routesOf));
   return {
-    sources: [],
-    trustedProxies: [],
     exempt: limited.flatMap(exemptOf),
-    default: undefined,
     policies,
     findings: ingresses.flatMap((ingress) => findingsOf(ingress, { limited, counts })),
     limitsFound: ingresses.reduce((sum, { annotated }) => sum + annotated.limits.length, 0),
@@ -46,20 +41,15 @@ function readIngress(object: KubernetesObject): ReadIngress {
   const canary = annotations.find(([name]) => name.endsWith('/canary'))?.[1];
   if (canary?.isTrue !== true) return { object, annotated, paths: pathsOf(object) };
   // A canary takes a share of the requests of another Ingress, with the limits of that one.
-  const findings = annotated.limits.map((each) =>
-    leftOut(
-      each.place,
-      limitText(each),
-      'ingress-nginx limits the requests of a canary by the annotations of the main Ingress.',
-    ),
-  );
+  const why =
+    'ingress-nginx limits the requests of a canary by the annotations of the main Ingress.';
+  const findings = annotated.limits.map((each) => leftOut(each.place, limitText(each), why));
   return { object, annotated: { limits: [], exempt: [], findings }, paths: [] };
 }
 
 function exemptOf({ object, annotated }: ReadIngress): ExemptEntry[] {
-  return annotated.exempt
-    .filter((address) => addressRange.safeParse(address).success)
-    .map((address) => ({ address, comment: `limit-allowlist of Ingress ${titleOf(object)}` }));
+  const comment = `limit-allowlist of Ingress ${titleOf(object)}`;
+  return annotated.exempt.filter(isRange).map((address) => ({ address, comment }));
 }
 
 function titleOf({ namespace, name }: KubernetesObject): string {
@@ -73,8 +63,7 @@ function routesOf({ object, annotated, paths }: ReadIngress): LimitedRoute[] {
     const where = `Ingress ${titleOf(object)}, ${lineText(place)}`;
     const route = { name, host: host === undefined ? undefined : hostOf(host), template, place };
     if (annotated.limits.length === 0) {
-      const rules = { limits: [], mode: 'off' as const, comments: [`${where}: not limited`] };
-      return [{ ...route, owner: '', rules }];
+      return [{ ...route, owner: '', rules: notLimited(where) }];
     }
     const comments = [`from ${annotated.limits.map(limitText).join(', ')} of ${where}`];
     const limits = annotated.limits.map(({ rate, burst }) => ({ rate, burst, per: 'ip' as const }));
@@ -86,52 +75,35 @@ function isNameable(host: string | undefined): boolean {
   return host === undefined || hostOf(host) !== undefined;
 }
 
+const UNNAMED =
+  'a policy file has hosts such as api.example.com, and paths such as /login, /users/:id and /files/*. Write a policy for the requests that you mean.';
+const NO_RULES = 'the Ingress has no rules. Write a policy for the requests that it means.';
+const NOT_EXEMPT = 'it cannot be exempt in a policy file. Name a narrower network.';
+const EXEMPT =
+  'ingress-nginx exempts these networks from the limits of this Ingress. "exempt" of the policy file exempts them from every limit.';
+
 interface Made {
   readonly limited: readonly ReadIngress[];
-  /** How many policies an Ingress became. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-function findingsOf(
-  { object, annotated, paths }: ReadIngress,
-  { limited, counts }: Made,
-): Finding[] {
-  const findings: Finding[] = [...annotated.findings];
-  const [first] = annotated.limits;
-  if (first === undefined) return findings;
+function findingsOf({ object, annotated, paths }: ReadIngress, made: Made): Finding[] {
+  const { findings, exempt, limits } = annotated;
+  const [first] = limits;
+  if (first === undefined) return [...findings];
   const { place: at } = first;
   const what = limitText(first);
-  for (const { host, template, written, place } of paths) {
-    if (template === undefined || !isNameable(host)) {
-      const why =
-        'a policy file has hosts such as api.example.com, and paths such as /login, /users/:id and /files/*. Write a policy for the requests that you mean.';
-      findings.push(leftOut(place, `${host ?? ''}${written}`, why));
-    }
-  }
-  if (paths.length === 0) {
-    findings.push(
-      leftOut(at, what, 'the Ingress has no rules. Write a policy for the requests that it means.'),
-    );
-  }
-  const own = counts.get(titleOf(object)) ?? 0;
-  if (own > 1) {
-    const why = `ingress-nginx counts all paths of Ingress ${titleOf(object)} together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-    findings.push(approximate(at, what, why));
-  }
-  const odd = annotated.exempt.filter((address) => !addressRange.safeParse(address).success);
-  for (const address of odd) {
-    findings.push(
-      leftOut(
-        at,
-        `limit-allowlist ${address}`,
-        'it cannot be exempt in a policy file. Name a narrower network.',
-      ),
-    );
-  }
-  if (annotated.exempt.length > odd.length && limited.length > 1) {
-    const why =
-      'ingress-nginx exempts these networks from the limits of this Ingress. "exempt" of the policy file exempts them from every limit.';
-    findings.push(approximate(at, `limit-allowlist ${annotated.exempt.join(',')}`, why));
-  }
-  return findings;
+  const title = titleOf(object);
+  const unnamed = paths.filter(({ host, template }) => template === undefined || !isNameable(host));
+  const odd = exempt.filter((address) => !isRange(address));
+  const isWider = exempt.length > odd.length && made.limited.length > 1;
+  const together = `ingress-nginx counts all paths of Ingress ${title}`;
+  return [
+    ...findings,
+    ...unnamed.map(({ host = '', written, place }) => leftOut(place, host + written, UNNAMED)),
+    ...(paths.length === 0 ? [leftOut(at, what, NO_RULES)] : []),
+    ...splitFinding({ place: at, what, together }, made.counts.get(title) ?? 0),
+    ...odd.map((address) => leftOut(at, `limit-allowlist ${address}`, NOT_EXEMPT)),
+    ...(isWider ? [approximate(at, `limit-allowlist ${exempt.join(',')}`, EXEMPT)] : []),
+  ];
 }

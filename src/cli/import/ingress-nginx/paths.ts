@@ -1,14 +1,10 @@
-/** The paths of an Ingress, as ingress-nginx reads them. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { annotationsOf, ingressPaths, type KubernetesObject } from '../shared/kubernetes.ts';
-import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, literalPath, pathsBelow } from '../shared/paths.ts';
+import { templatesOfPath } from '../shared/path-regex.ts';
+import { ANY_PATH } from '../shared/paths.ts';
 
 export interface LimitedPath {
-  /** Undefined for every host. */
   readonly host: string | undefined;
-  /** Undefined if a policy file cannot name the path. */
   readonly template: string | undefined;
   readonly written: string;
   readonly place: FilePlace;
@@ -20,20 +16,19 @@ export function pathsOf(object: KubernetesObject): LimitedPath[] {
   // With either of these, NGINX reads every path of the host as a regular expression.
   const isRegex = has('use-regex')?.isTrue === true || has('rewrite-target') !== undefined;
   const paths = ingressPaths(object).flatMap(({ host, written, type, place }) =>
-    templatesOfPath(written, type, isRegex).map((template) => ({ host, written, place, template })),
+    templatesFor(written, type, isRegex).map((template) => ({ host, written, place, template })),
   );
   const backend = object.node.get('spec', 'defaultBackend') ?? object.node.get('spec', 'backend');
   if (backend === undefined) return paths;
   return [...paths, { host: undefined, template: ANY_PATH, written: '/', place: backend.place }];
 }
 
-function templatesOfPath(
+function templatesFor(
   written: string,
   type: string,
   isRegex: boolean,
 ): readonly (string | undefined)[] {
-  if (type === 'Exact' && !isRegex) return [literalPath(written)];
   const isPattern = isRegex && (/[[\](){}*+?|^$\\]/.test(written) || type !== 'Prefix');
-  if (!isPattern) return [pathsBelow(written)];
-  return templatesOf(written.startsWith('^') ? written : `^${written}`) ?? [undefined];
+  const plain = type === 'Exact' && !isRegex ? 'exact' : 'prefix';
+  return templatesOfPath(written, isPattern ? 'regex' : plain) ?? [undefined];
 }

@@ -7,53 +7,40 @@ import {
   objectsIn,
 } from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import type { Entities, Plugin, Route, RoutePath } from './entities.ts';
+import type { Entities, Plugin, RoutePath } from './entities.ts';
 
 export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const objects = objectsIn(documents);
-  const defined = objects.filter(({ kind }) => /^Kong(Cluster)?Plugin$/.test(kind));
+  const ofKind = (kind: RegExp) => objects.filter((object) => kind.test(object.kind));
+  const defined = ofKind(/^Kong(Cluster)?Plugin$/);
   const plugins = new Map(defined.map((object) => [keyOf(object), pluginOf(object)]));
   const attachedTo = (object: KubernetesObject): Plugin[] =>
     annotationList(object, 'konghq.com/plugins').flatMap(
       (name) => plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? [],
     );
   const services = new Map(
-    objects
-      .filter(({ kind }) => kind === 'Service')
-      .map((object) => [
-        `${object.namespace}/${object.name}`,
-        { name: object.name, plugins: attachedTo(object) },
-      ]),
+    ofKind(/^Service$/).map((object) => {
+      const { namespace, name } = object;
+      return [`${namespace}/${name}`, { name, plugins: attachedTo(object) }];
+    }),
   );
-  const routes = objects
-    .filter(({ kind }) => kind === 'Ingress')
-    .flatMap((object) =>
-      routesOf(object).map(({ route, backend }) => {
-        const service = services.get(`${object.namespace}/${backend}`);
-        return { ...route, plugins: attachedTo(object), service };
-      }),
-    );
-  /** Plugins of consumers. */
-  const named = new Set<Plugin>();
-  const consumers = objects
-    .filter(({ kind }) => /^Kong(Consumer|ConsumerGroup)$/.test(kind))
-    .flatMap((object) =>
-      attachedTo(object).map((plugin) => {
-        named.add(plugin);
-        return { ...plugin, consumer: object.name };
-      }),
-    );
-  const others = objects
-    .filter(({ kind }) => !/^(Kong.*|Ingress|Service)$/.test(kind))
-    .flatMap(attachedTo);
+  const routes = ofKind(/^Ingress$/).flatMap((object) =>
+    routesOf(object).map(({ backend, ...route }) => {
+      const service = services.get(`${object.namespace}/${backend}`);
+      return { ...route, plugins: attachedTo(object), service };
+    }),
+  );
+  const ofConsumers = ofKind(/^Kong(Consumer|ConsumerGroup)$/).flatMap((object) =>
+    attachedTo(object).map((plugin) => ({ plugin, consumer: object.name })),
+  );
+  const others = ofKind(/^(?!(?:Kong.*|Ingress|Service)$)/).flatMap(attachedTo);
   const global = defined.filter(isGlobal).flatMap((object) => plugins.get(keyOf(object)) ?? []);
   const attached = new Set([
     ...[...routes, ...services.values()].flatMap((each) => each.plugins),
-    ...[...global, ...consumers, ...others],
+    ...[...global, ...others, ...ofConsumers.map(({ plugin }) => plugin)],
   ]);
-  const unused = [...plugins.values()].filter(
-    (plugin) => !attached.has(plugin) && !named.has(plugin),
-  );
+  const consumers = ofConsumers.map(({ plugin, consumer }) => ({ ...plugin, consumer }));
+  const unused = [...plugins.values()].filter((plugin) => !attached.has(plugin));
   return { routes, global, loose: [...consumers, ...others, ...unused] };
 }
 
@@ -75,17 +62,12 @@ function pluginOf({ node }: KubernetesObject): Plugin {
   };
 }
 
-interface IngressRoute {
-  readonly route: Omit<Route, 'plugins' | 'service'>;
-  readonly backend: string;
-}
-
-function routesOf(object: KubernetesObject): IngressRoute[] {
+function routesOf(object: KubernetesObject) {
   const methods = annotationList(object, 'konghq.com/methods');
   return ingressPaths(object).map(({ host, backend, place, ...path }) => {
     const hosts = host === undefined ? [] : [host];
     const paths = [pathOf(path, place)];
-    return { route: { name: object.name, others: [], hosts, paths, methods, place }, backend };
+    return { name: object.name, others: [], hosts, paths, methods, place, backend };
   });
 }
 

@@ -1,47 +1,33 @@
 /** Kong's declarative configuration, as decK and DB-less Kong have it. */
 import { refuseTooMany } from '../shared/routes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import {
-  type Entities,
-  NOTHING,
-  type Plugin,
-  type Route,
-  type RoutePath,
-  type Service,
-} from './entities.ts';
+import type { Entities, Plugin, Route, RoutePath, Service } from './entities.ts';
 
 const LISTS = ['services', 'routes', 'plugins', 'consumers', 'consumer_groups'];
 
-export function declarativeEntities(document: YamlNode): Entities {
-  if (!LISTS.some((list) => document.get(list)?.isList)) return NOTHING;
-  const topLevel = (document.get('plugins')?.items() ?? []).filter(isEnabled);
+export function declarativeEntities(document: YamlNode): Entities[] {
+  if (!LISTS.some((list) => document.get(list)?.isList)) return [];
+  const topLevel = document.itemsAt('plugins').filter(isEnabled);
   for (const list of LISTS.slice(0, 3)) {
-    refuseTooMany(document.get(list)?.items().length ?? 0, document.place.file);
+    refuseTooMany(document.itemsAt(list).length, document.place.file);
   }
   const reader = new Reader(topLevel, isOldFormat(document));
-  const serviceNodes = document.get('services')?.items() ?? [];
-  const services = serviceNodes.map((node) => ({
-    node,
-    ids: idsOf(node),
-    service: reader.serviceOf(node),
-  }));
+  const services = document
+    .itemsAt('services')
+    .map((node) => ({ node, ids: idsOf(node), service: reader.serviceOf(node) }));
   const nested = services.flatMap(({ node, service }) =>
-    (node.get('routes')?.items() ?? []).map((route) => reader.routeOf(route, service)),
+    node.itemsAt('routes').map((route) => reader.routeOf(route, service)),
   );
-  const apart = (document.get('routes')?.items() ?? []).map((route) => {
+  const apart = document.itemsAt('routes').map((route) => {
     const wanted = nameIn(route.get('service'));
     const of = services.find(({ ids }) => wanted !== undefined && ids.includes(wanted));
     return reader.routeOf(route, of?.service);
   });
   const consumers = ['consumers', 'consumer_groups'].flatMap((list) =>
-    (document.get(list)?.items() ?? []).flatMap((node) => reader.pluginsOfConsumer(node)),
+    document.itemsAt(list).flatMap((node) => reader.pluginsOfConsumer(node)),
   );
-  const routes = [...nested, ...apart];
-  return {
-    routes,
-    global: reader.globalPlugins(),
-    loose: [...consumers, ...reader.loosePlugins()],
-  };
+  const loose = [...consumers, ...reader.loosePlugins()];
+  return [{ routes: [...nested, ...apart], global: reader.globalPlugins(), loose }];
 }
 
 /** Before version 3, a path with signs of an expression was one. */
@@ -53,7 +39,6 @@ function isEnabled(plugin: YamlNode): boolean {
   return plugin.get('enabled')?.text !== 'false';
 }
 
-/** Others refer to the entity by these. */
 function idsOf(entity: YamlNode): string[] {
   return ['name', 'id'].flatMap((key) => entity.get(key)?.text ?? []);
 }
@@ -68,7 +53,6 @@ function nameIn(reference: YamlNode | undefined): string | undefined {
   );
 }
 
-/** A plugin of the top level, with what it is attached to. */
 interface Attached {
   readonly plugin: Plugin;
   readonly service: string | undefined;
@@ -105,7 +89,7 @@ class Reader {
       ...{ name: node.get('name')?.text ?? service?.name ?? 'route', service, others },
       hosts: list('hosts'),
       methods: list('methods'),
-      paths: (node.get('paths')?.items() ?? []).map((path) => this.#pathOf(path)),
+      paths: node.itemsAt('paths').map((path) => this.#pathOf(path)),
       plugins: [...this.#nested(node), ...this.#attached('route', node)],
       place: node.place,
     };
@@ -139,7 +123,7 @@ class Reader {
   }
 
   #nested(node: YamlNode): Plugin[] {
-    return (node.get('plugins')?.items() ?? []).filter(isEnabled).map(pluginOf);
+    return node.itemsAt('plugins').filter(isEnabled).map(pluginOf);
   }
 
   /** A plugin that names both a service and a route is attached to the route. */
@@ -156,10 +140,6 @@ class Reader {
 
 function pluginOf(node: YamlNode): Plugin {
   const consumer = nameIn(node.get('consumer')) ?? nameIn(node.get('consumer_group'));
-  return {
-    name: node.get('name')?.text ?? '',
-    config: node.get('config'),
-    place: node.place,
-    consumer,
-  };
+  const name = node.get('name')?.text ?? '';
+  return { name, config: node.get('config'), place: node.place, consumer };
 }

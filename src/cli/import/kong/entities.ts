@@ -1,9 +1,7 @@
-/** Services, routes and plugins of Kong, wherever they are configured. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface Plugin {
-  /** `rate-limiting` */
   readonly name: string;
   readonly config: YamlNode | undefined;
   readonly place: FilePlace;
@@ -36,10 +34,7 @@ export interface Service {
 
 export interface Entities {
   readonly routes: readonly Route[];
-  /** Plugins that apply to all requests. */
   readonly global: readonly Plugin[];
   /** Plugins that are attached to nothing that can be read. */
   readonly loose: readonly Plugin[];
 }
-
-export const NOTHING: Entities = { routes: [], global: [], loose: [] };

@@ -1,15 +1,16 @@
 /** Carries over the plugins rate-limiting and rate-limiting-advanced of Kong. */
-
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
-import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
+import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
-import { rateText, suggestedLimit, windowProblem } from '../shared/rates.ts';
+import { suggestedLimit, windowProblem } from '../shared/rates.ts';
 import {
   type LimitedRoute,
+  notLimited,
   orderFindings,
   policiesOfRoutes,
   refuseTooMany,
+  splitFinding,
 } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
@@ -26,7 +27,10 @@ import {
 
 export function importKong({ main: source }: ProxyFiles): ImportedFile {
   const documents = readDocuments(source);
-  const entities = joined([...documents.map(declarativeEntities), kubernetesEntities(documents)]);
+  const entities = joined([
+    ...documents.flatMap(declarativeEntities),
+    kubernetesEntities(documents),
+  ]);
   const all = everyPlugin(entities);
   const limiting = all.filter(isLimiting);
   if (limiting.length === 0) {
@@ -35,28 +39,24 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
     throw wrongSource(source.name, message);
   }
   const keys = keyHeaderOf(all);
-  const reader = new PluginReader(keys.header !== undefined);
-  const shared = effective(entities.global, [], []);
+  const reader = new PluginReader(keys.apiKeyHeader !== undefined);
+  const shared = effective(entities.global);
   const fallback = ownerOf(shared);
-  const findings: Finding[] = [];
   const routes = entities.routes.flatMap((route) => {
-    const made = routesOf(route, { reader, global: entities.global, findings });
+    const made = routesOf(route, reader, entities.global);
     refuseTooMany(made.length, source.name);
     return made;
   });
   const { policies, counts } = policiesOfRoutes(routes, fallback);
   return {
-    sources: keys.header === undefined ? [] : ['api_key'],
-    apiKeyHeader: keys.header,
-    trustedProxies: [],
-    exempt: [],
-    default: shared.length === 0 ? undefined : rulesOf(shared, { reader, title: 'all requests' }),
+    sources: keys.apiKeyHeader === undefined ? [] : ['api_key'],
+    apiKeyHeader: keys.apiKeyHeader,
+    default: shared.length === 0 ? undefined : rulesOf(shared, reader, 'all requests'),
     policies,
     findings: [
       ...limiting
         .filter(({ consumer }) => consumer !== undefined)
-        .map((plugin) => consumerPlugin(plugin, ratesOf(plugin))),
-      ...findings,
+        .map((plugin) => consumerPlugin(plugin, limitsAlone(plugin))),
       ...reader.findings,
       ...keys.findings,
       ...orderFindings(routes, 'Kong'),
@@ -79,11 +79,8 @@ function joined(all: readonly Entities[]): Entities {
 }
 
 function everyPlugin({ routes, global, loose }: Entities): Plugin[] {
-  const ofRoutes = routes.flatMap(({ plugins, service }) => [
-    ...plugins,
-    ...(service?.plugins ?? []),
-  ]);
-  return [...new Set([...global, ...ofRoutes, ...loose])];
+  const ofRoutes = routes.flatMap(({ plugins, service }) => [plugins, service?.plugins ?? []]);
+  return [...new Set([...global, ...ofRoutes.flat(), ...loose])];
 }
 
 function isLimiting({ name }: Plugin): boolean {
@@ -91,31 +88,22 @@ function isLimiting({ name }: Plugin): boolean {
 }
 
 /** Kong runs one plugin of each kind: that of the route, else that of the service, else the one for all requests. */
-function effective(...levels: readonly (readonly Plugin[])[]): Plugin[] {
-  return RATE_LIMITING.flatMap((name) => {
-    const found = levels.flatMap((plugins) =>
-      plugins.filter((each) => each.name === name && each.consumer === undefined).slice(0, 1),
-    );
-    return found.slice(0, 1);
-  });
+function effective(plugins: readonly Plugin[]): Plugin[] {
+  return RATE_LIMITING.flatMap(
+    (name) => plugins.find((each) => each.name === name && each.consumer === undefined) ?? [],
+  );
 }
 
 function ownerOf(plugins: readonly Plugin[]): string {
   return plugins.map(({ place }) => placeText(place)).join('\n');
 }
 
-interface RouteContext {
-  readonly reader: PluginReader;
-  readonly global: readonly Plugin[];
-  readonly findings: Finding[];
-}
-
-function routesOf(route: Route, { reader, global, findings }: RouteContext): LimitedRoute[] {
+function routesOf(route: Route, reader: PluginReader, global: readonly Plugin[]): LimitedRoute[] {
   const { name, plugins, service, place } = route;
-  const found = effective(plugins, service?.plugins ?? [], global);
+  const found = effective([...plugins, ...(service?.plugins ?? []), ...global]);
   const match = matchesOf(route);
-  if (found.length > 0) findings.push(...match.findings);
-  const rules = rulesOf(found, { reader, title: `route ${name}, ${lineText(place)}` });
+  if (found.length > 0) reader.findings.push(...match.findings);
+  const rules = rulesOf(found, reader, `route ${name}, ${lineText(place)}`);
   const { methods, templates } = match;
   const owner = ownerOf(found);
   // The route with the most conditions wins, and with as many, the one with a host.
@@ -126,21 +114,15 @@ function routesOf(route: Route, { reader, global, findings }: RouteContext): Lim
   );
 }
 
-interface RulesContext {
-  readonly reader: PluginReader;
-  readonly title: string;
-}
-
-function rulesOf(plugins: readonly Plugin[], { reader, title }: RulesContext): ImportedRules {
-  if (plugins.length === 0) return { limits: [], mode: 'off', comments: [`${title}: not limited`] };
-  const read = plugins.map((plugin) => ({ plugin, made: reader.limitsOf(plugin) }));
-  const isStrict = read.some(({ made }) => made.onStoreFailure === 'deny');
+function rulesOf(plugins: readonly Plugin[], reader: PluginReader, title: string): ImportedRules {
+  if (plugins.length === 0) return notLimited(title);
+  const read = plugins.map((plugin) => ({ ...plugin, ...reader.limitsOf(plugin) }));
   return {
-    limits: read.flatMap(({ made }) => made.limits),
+    limits: read.flatMap(({ limits }) => limits),
     comments: read.map(
-      ({ plugin, made }) => `from ${plugin.name} ${made.text}, ${lineText(plugin.place)}: ${title}`,
+      ({ name, text, place }) => `from ${name} ${text}, ${lineText(place)}: ${title}`,
     ),
-    ...(isStrict ? { onStoreFailure: 'deny' as const } : {}),
+    onStoreFailure: read.find((each) => each.onStoreFailure !== undefined)?.onStoreFailure,
   };
 }
 
@@ -150,17 +132,12 @@ function limitsAlone(plugin: Plugin): ImportedLimit[] {
   return limits.filter(({ rate }) => windowProblem(rate) === undefined);
 }
 
-function ratesOf(plugin: Plugin): string[] {
-  return limitsAlone(plugin).map(({ rate }) => rateText(rate));
-}
-
 function sharedPlugin(plugin: Plugin, counts: ReadonlyMap<string, number>): Finding[] {
   const place = ownerOf([plugin]);
   const ofPlugin = [...counts].filter(([owner]) => owner.split('\n').includes(place));
   const own = ofPlugin.reduce((sum, [, count]) => sum + count, 0);
-  if (own < 2) return [];
-  const why = `Kong counts all requests of this plugin together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [approximate(plugin.place, plugin.name, why)];
+  const together = 'Kong counts all requests of this plugin';
+  return splitFinding({ place: plugin.place, what: plugin.name, together }, own);
 }
 
 function loosePlugin(plugin: Plugin): Finding {

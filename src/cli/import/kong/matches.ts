@@ -1,8 +1,7 @@
-/** Makes hosts, paths and methods of a policy file out of Kong's routes. */
 import { approximate, type Finding, leftOut } from '../shared/finding.ts';
-import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
-import type { Route, RoutePath } from './entities.ts';
+import { templatesOfPath } from '../shared/path-regex.ts';
+import { ANY_PATH, hostOf } from '../shared/paths.ts';
+import type { Route } from './entities.ts';
 
 export interface RouteMatches {
   readonly hosts: readonly (string | undefined)[];
@@ -11,40 +10,28 @@ export interface RouteMatches {
   readonly findings: readonly Finding[];
 }
 
+const HOSTS =
+  'a policy file has hosts such as api.example.com and *.example.com. Write policies for the hosts that you mean.';
+const PATHS =
+  'a policy file has paths such as /login, /users/:id and /files/*. Write policies for the paths that you mean.';
+
 export function matchesOf({ name, hosts, paths, methods, others, place }: Route): RouteMatches {
   const findings: Finding[] = [];
   const named = hosts.flatMap((host): string[] => {
     const known = hostOf(host);
     if (known !== undefined) return [known];
-    findings.push(
-      leftOut(
-        place,
-        `host ${host} of route ${name}`,
-        'a policy file has hosts such as api.example.com and *.example.com. Write policies for the hosts that you mean.',
-      ),
-    );
+    findings.push(leftOut(place, `host ${host} of route ${name}`, HOSTS));
     return [];
   });
   const templates = paths.flatMap((path) => {
-    const found = templatesOfPath(path);
+    const found = templatesOfPath(path.text, path.kind);
     if (found !== undefined) return found;
-    findings.push(
-      leftOut(
-        path.place,
-        `path ${path.text} of route ${name}`,
-        'a policy file has paths such as /login, /users/:id and /files/*. Write policies for the paths that you mean.',
-      ),
-    );
+    findings.push(leftOut(path.place, `path ${path.text} of route ${name}`, PATHS));
     return [];
   });
   if (others.length > 0) {
-    findings.push(
-      approximate(
-        place,
-        `route ${name}`,
-        `a policy file cannot have its ${others.join(' and ')}. The policy applies to requests whether they match or not.`,
-      ),
-    );
+    const why = `a policy file cannot have its ${others.join(' and ')}. The policy applies to requests whether they match or not.`;
+    findings.push(approximate(place, `route ${name}`, why));
   }
   const upper = methods.map((method) => method.toUpperCase());
   return {
@@ -53,11 +40,4 @@ export function matchesOf({ name, hosts, paths, methods, others, place }: Route)
     methods: upper.length === 0 ? undefined : upper,
     findings,
   };
-}
-
-/** Kong's regular expressions match from the start of the path. */
-function templatesOfPath({ text, kind }: RoutePath): string[] | undefined {
-  if (kind === 'regex') return templatesOf(text.startsWith('^') ? text : `^${text}`);
-  const template = kind === 'exact' ? literalPath(text) : pathsBelow(text);
-  return template === undefined ? undefined : [template];
 }

@@ -1,14 +1,13 @@
-/** Reads the plugins of Kong that limit requests, and the one that names the header of API keys. */
 import type { Partition } from '../../../gateway/core/policy.ts';
-import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
+import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
-import type { ImportedLimit } from '../shared/imported-limit.ts';
+import type { ImportedFile, ImportedLimit, RateAmount } from '../shared/imported-limit.ts';
+import { rateText } from '../shared/rates.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Plugin } from './entities.ts';
 
 export const RATE_LIMITING: readonly string[] = ['rate-limiting', 'rate-limiting-advanced'];
 
-/** Plugins that limit something else than requests of clients. */
 const OTHERS: Readonly<Record<string, string>> = {
   'response-ratelimiting':
     'it counts by headers of responses, which headgate does not see. Keep this plugin.',
@@ -34,9 +33,7 @@ const PERIODS_MS: Readonly<Record<string, number>> = {
 };
 const LONGEST_MS = 31 * 86_400_000;
 
-interface Written {
-  readonly limit: number;
-  readonly windowMs: number;
+interface Written extends RateAmount {
   readonly text: string;
 }
 
@@ -45,7 +42,6 @@ export class PluginReader {
   readonly #hasKeys: boolean;
   readonly #read = new Map<Plugin, PluginLimits>();
 
-  /** `hasKeys` says whether clients are known by API keys. */
   constructor(hasKeys: boolean) {
     this.#hasKeys = hasKeys;
   }
@@ -129,7 +125,7 @@ export class PluginReader {
     const hidden = config?.get('hide_client_headers');
     if (hidden?.isTrue === true) add(hidden, 'hide_client_headers', HIDDEN);
     const redis = config?.get('redis') ?? config?.get('redis_host');
-    add(redis, 'redis', 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.');
+    add(redis, 'redis', REDIS_SETTING);
   }
 }
 
@@ -156,30 +152,23 @@ function windowsOf(config: YamlNode | undefined): Written[] {
   });
 }
 
-/** What is said about a plugin of another kind; nothing if it limits nothing. */
 export function otherPlugin({ name, place }: Plugin): Finding[] {
   const why = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
   return why === undefined ? [] : [leftOut(place, name, why)];
 }
 
-/** Limits of one consumer are those of a plan. */
 export function consumerPlugin(
   { name, consumer, place }: Plugin,
-  limits: readonly string[],
+  limits: readonly ImportedLimit[],
 ): Finding {
+  const rates = limits.map(({ rate }) => rateText(rate));
   const plan =
     (consumer ?? '')
       .toLowerCase()
       .replaceAll(/[^a-z0-9_-]+/g, '-')
       .replace(/^[-_]+/, '') || 'plan';
-  const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${limits.join(', ')}] }.`;
+  const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${rates.join(', ')}] }.`;
   return leftOut(place, `${name} of ${consumer ?? 'a consumer'}`, why);
-}
-
-export interface KeyHeader {
-  /** Undefined if the file has no key-auth. */
-  readonly header: string | undefined;
-  readonly findings: readonly Finding[];
 }
 
 /** Kong reads this header if key_names is not set. */
@@ -187,16 +176,20 @@ const DEFAULT_NAME = 'apikey';
 const LIST_KEYS =
   'a policy file has only the SHA-256 of keys. Print entries for identity.api_key.keys with headgate key new. Until then, a key also counts for its address.';
 
-export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
+/** No header, if the file has no key-auth. */
+export function keyHeaderOf(
+  plugins: readonly Plugin[],
+): Pick<ImportedFile, 'apiKeyHeader' | 'findings'> {
   const [plugin] = plugins.filter(({ name }) => /^key-auth(-enc)?$/.test(name));
-  if (plugin === undefined) return { header: undefined, findings: [] };
+  if (plugin === undefined) return { findings: [] };
   const names = plugin.config?.get('key_names')?.texts() ?? [DEFAULT_NAME];
   const header = names.map((name) => name.toLowerCase()).find(isKeyHeader);
-  const at = { place: plugin.place, what: `${plugin.name} ${names.join(', ')}` };
+  const { place } = plugin;
+  const what = `${plugin.name} ${names.join(', ')}`;
   if (header === undefined) {
     const why =
       'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
-    return { header: DEFAULT_NAME, findings: [approximate(at.place, at.what, why)] };
+    return { apiKeyHeader: DEFAULT_NAME, findings: [approximate(place, what, why)] };
   }
-  return { header, findings: [leftOut(at.place, at.what, LIST_KEYS)] };
+  return { apiKeyHeader: header, findings: [leftOut(place, what, LIST_KEYS)] };
 }

@@ -1,4 +1,3 @@
-/** What the variables of a key say, and what they say together. */
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { Variables } from './variables.ts';
@@ -12,8 +11,7 @@ export interface KeyRemark {
 export interface CountedKey {
   readonly per: Partition;
   /** Networks whose requests have an empty key, which NGINX does not limit. */
-  readonly exempt: readonly string[];
-  /** If the key is empty for some methods. */
+  readonly exempt?: readonly string[];
   readonly methods?:
     | { readonly are: 'only' | 'all-but'; readonly names: readonly string[] }
     | undefined;
@@ -28,7 +26,6 @@ type PartKind = 'ip' | 'header' | 'host' | 'path' | 'constant';
 interface Part {
   readonly kind: PartKind;
   readonly header?: string;
-  /** Whether an address comes from a header. */
   readonly isHeader?: boolean;
 }
 
@@ -38,7 +35,6 @@ const HOSTS = /^(host|http_host|server_name)$/;
 const PATHS = /^(request_uri|uri|document_uri|request|request_filename|args|query_string|is_args)$/;
 const CONSTANTS =
   /^(scheme|server_port|server_addr|hostname|server_protocol|nginx_version|pid|https)$/;
-/** Whether a variable is the address of the client. */
 export function isAddressVariable(name: string): boolean {
   return ADDRESSES.test(name) && !name.startsWith('http_');
 }
@@ -75,53 +71,40 @@ function whyUnknown(name: string, variables: Variables): string {
   return `headgate does not know the variable $${name}`;
 }
 
+const WRITABLE =
+  'a client can write this header. headgate counts the address that your proxy reports, or the one that identity.trusted_proxies vouch for.';
+const NO_URLS =
+  'headgate has no counter for each URL. Write a policy for each path that needs one, with a limit per: global';
+const BY_URL =
+  'NGINX counts each URL by itself. headgate counts all requests of the policy together, which is stricter: raise the limit if clients use several URLs';
+const BY_HOST =
+  'NGINX counts each host by itself, and headgate counts the hosts of one policy together';
+
 function combined(parts: readonly Part[]): KeyMeaning {
   const has = (kind: PartKind) => parts.some((part) => part.kind === kind);
   const header = parts.find((part) => part.kind === 'header')?.header;
   const remarks: KeyRemark[] = [];
   if (parts.some(({ isHeader }) => isHeader)) {
-    const why =
-      'a client can write this header. headgate counts the address that your proxy reports, or the one that identity.trusted_proxies vouch for.';
-    remarks.push({ isApproximate: false, why });
+    remarks.push({ isApproximate: false, why: WRITABLE });
   }
   if (has('path')) {
-    if (!has('ip') && header === undefined)
-      return 'headgate has no counter for each URL. Write a policy for each path that needs one, with a limit per: global';
-    remarks.push(
-      approximate(
-        'NGINX counts each URL by itself. headgate counts all requests of the policy together, which is stricter: raise the limit if clients use several URLs',
-      ),
-    );
+    if (!has('ip') && header === undefined) return NO_URLS;
+    remarks.push(approximate(BY_URL));
   }
-  if (has('host'))
-    remarks.push(
-      approximate(
-        'NGINX counts each host by itself, and headgate counts the hosts of one policy together',
-      ),
-    );
+  if (has('host')) remarks.push(approximate(BY_HOST));
   if (has('ip')) {
-    if (header !== undefined)
-      remarks.push(
-        approximate(
-          `NGINX counts each value of ${header} of an address by itself. headgate counts the address, because a client can invent values`,
-        ),
-      );
-    return counted('ip', { remarks });
+    if (header === undefined) return { per: 'ip', remarks };
+    const why = `NGINX counts each value of ${header} of an address by itself. headgate counts the address, because a client can invent values`;
+    remarks.push(approximate(why));
+    return { per: 'ip', remarks };
   }
   if (header !== undefined) {
     const per = headerPartition(header);
     if (per === undefined) return `headgate does not count by the header ${header}`;
     const why = `without the header ${header}, NGINX does not limit a request, and headgate counts it for its address. ${INVENTED}`;
-    return counted(per, { remarks: [...remarks, { isApproximate: true, why }] });
+    return { per, remarks: [...remarks, { isApproximate: true, why }] };
   }
-  return counted('global', { remarks });
-}
-
-export function counted(
-  per: Partition,
-  { exempt = [], remarks = [] }: Partial<Pick<CountedKey, 'exempt' | 'remarks'>>,
-): CountedKey {
-  return { per, exempt, remarks };
+  return { per: 'global', remarks };
 }
 
 export function approximate(why: string): KeyRemark {

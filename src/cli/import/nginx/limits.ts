@@ -1,5 +1,3 @@
-/** The `limit_req_zone` and `limit_req` lines of an NGINX configuration. */
-
 import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import type { RateAmount } from '../shared/imported-limit.ts';
 import { keyMeaning } from './key.ts';
@@ -8,23 +6,18 @@ import type { Variables } from './variables.ts';
 
 export interface Zone {
   readonly name: string;
-  readonly key: string;
   readonly meaning: KeyMeaning;
-  /** Undefined if it cannot be read. */
   readonly rate: RateAmount | undefined;
   readonly directive: Directive;
 }
 
-/** A `limit_req` line. */
 export interface LimitReq {
   readonly zone: string;
   readonly burst: number;
-  /** Whether NGINX delays requests above the rate. */
   readonly delays: boolean;
   readonly directive: Directive;
 }
 
-/** What holds at a level of the configuration: its own lines, or those that it inherits. */
 export interface Level {
   readonly limits: readonly LimitReq[];
   readonly dryRun: boolean;
@@ -40,7 +33,7 @@ export function zonesOf(
     const [key = ''] = directive.args;
     const name = parameter(directive, 'zone')?.split(':')[0] ?? '';
     const meaning = keyMeaning(key, variables);
-    return [name, { name, key, meaning, rate: rateOf(parameter(directive, 'rate')), directive }];
+    return [name, { name, meaning, rate: rateOf(parameter(directive, 'rate')), directive }];
   });
   return new Map(zones);
 }

@@ -1,10 +1,8 @@
-/** The locations of a server, with the limits that hold in each. */
-
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding } from '../shared/finding.ts';
-import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, covers, literalPath, pathsBelow } from '../shared/paths.ts';
+import { templatesOf, templatesOfPath } from '../shared/path-regex.ts';
+import { ANY_PATH, covers } from '../shared/paths.ts';
 import { type Level, levelOf, NO_LIMITS } from './limits.ts';
 
 export interface LocationLimits {
@@ -56,13 +54,11 @@ function ofLocation(location: Directive, level: Level): LocationLimits[] {
     isRegex,
     isFinal: modifier === '=' || modifier === '^~',
   };
-  if (isRegex) {
-    const templates = templatesOf(path);
-    if (templates === undefined) return [{ ...common, template: undefined }];
-    return templates.map((template) => ({ ...common, template }));
-  }
-  const template = modifier === '=' ? literalPath(path) : pathsBelow(path);
-  return [{ ...common, template }];
+  // Without ^, an expression matches inside of paths.
+  const templates = isRegex
+    ? templatesOf(path)
+    : templatesOfPath(path, modifier === '=' ? 'exact' : 'prefix');
+  return (templates ?? [undefined]).map((template) => ({ ...common, template }));
 }
 
 /** `location ~^/api` and `location =/login` need no space. */

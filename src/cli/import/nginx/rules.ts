@@ -1,5 +1,3 @@
-/** Turns what holds at a level into limits of policies, and says what differs. */
-
 import { lineText } from '../../proxy-files/file-place.ts';
 import { directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
@@ -7,7 +5,6 @@ import type { ImportedLimit } from '../shared/imported-limit.ts';
 import type { CountedKey } from './key-parts.ts';
 import type { Level, LimitReq, Zone } from './limits.ts';
 
-/** A limit of NGINX that a policy file can have. */
 interface CarriedLimit {
   readonly limit: ImportedLimit;
   readonly comment: string;
@@ -15,7 +12,6 @@ interface CarriedLimit {
   readonly methods: CountedKey['methods'];
 }
 
-/** Limits for some methods, or for all others. */
 export interface MethodRules {
   readonly methods: readonly string[] | undefined;
   readonly limits: readonly ImportedLimit[];
@@ -32,7 +28,6 @@ export class Rules {
     this.#zones = zones;
   }
 
-  /** The rules for all other methods come last. */
   of(level: Level): MethodRules[] {
     const carried = level.limits
       .map((each) => this.#carry(each))

@@ -1,5 +1,3 @@
-/** The servers of an NGINX configuration, and the hosts that they answer. */
-
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
 import { hostOf } from '../shared/paths.ts';
@@ -7,9 +5,7 @@ import { returnsAtOnce } from './locations.ts';
 
 export interface ServerHosts {
   readonly directive: Directive;
-  /** Hosts that a policy file can name. */
   readonly hosts: readonly string[];
-  /** Whether it answers hosts that no server names. */
   readonly isCatchAll: boolean;
   readonly findings: readonly Finding[];
 }

@@ -1,35 +1,24 @@
-/** The variables that `map` and `geo` make. */
 import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 
 export interface MapVariable {
   readonly kind: 'map';
-  /** `$limit` */
   readonly source: string;
   /** They have the order of the file, and the default is not among them. */
   readonly values: readonly { readonly pattern: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-interface GeoVariable {
+export interface GeoVariable {
   readonly kind: 'geo';
   readonly networks: readonly { readonly network: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-type MadeVariable = MapVariable | GeoVariable;
-
 /** The names have no dollar. */
-export type Variables = ReadonlyMap<string, MadeVariable>;
+export type Variables = ReadonlyMap<string, MapVariable | GeoVariable>;
 
-const OF_MAP: readonly string[] = ['hostnames', 'volatile', 'default', 'include'];
-const OF_GEO: readonly string[] = [
-  'ranges',
-  'delete',
-  'proxy',
-  'proxy_recursive',
-  'default',
-  'include',
-];
+const OF_MAP = ['hostnames', 'volatile', 'default', 'include'];
+const OF_GEO = ['ranges', 'delete', 'proxy', 'proxy_recursive', 'default', 'include'];
 
 export function variablesOf(directives: readonly Directive[]): Variables {
   const made = named(directives, 'map', 'geo').map((each) => {

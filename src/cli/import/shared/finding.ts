@@ -1,4 +1,3 @@
-/** Diagnostics of an import: what differs at one place of the source. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FilePlace, placeText } from '../../proxy-files/file-place.ts';
 
@@ -21,6 +20,8 @@ export const approximate = made('approximate', 'warning', 'approximate');
 /** It is carried over, and something beside it differs. */
 export const note = made('note', 'info', 'note');
 
+export const REDIS_SETTING = 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.';
+
 const MAX_SHOWN = 80;
 
 /** `site.conf:12:5: limit_conn perip 10: not carried over: ...` */
@@ -28,13 +29,11 @@ export function findingLine({ file, place, message }: Finding): string {
   return `${placeText({ file, ...place })}: ${message}`;
 }
 
-/** One line of at most 80 characters. */
 function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN - 3)}...` : line;
 }
 
-/** The source cannot be read as what it should be. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 
@@ -43,7 +42,6 @@ export class ImportError extends Error {
   }
 }
 
-/** The source as a whole is not what it should be. */
 export function wrongSource(file: string, reason: string): ImportError {
   return new ImportError({ file, line: 1, column: 1 }, reason);
 }

@@ -1,4 +1,3 @@
-/** Headers by which a policy file can count. */
 import { identitySchema } from '../../../gateway/config/policy-file/identity-schema.ts';
 import { parsePartition } from '../../../gateway/config/policy-file/limit-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
@@ -16,11 +15,9 @@ export function headerPartition(name: string): Partition | undefined {
   }
 }
 
-/** Whether a header may hold API keys. */
 export function isKeyHeader(name: string): boolean {
   return identitySchema.safeParse({ api_key: { header: name } }).success;
 }
 
-/** Stands in findings on limits per header. */
 export const INVENTED =
   'All values from one address together get twice the limit, so that inventing values gains nothing. If your proxy sets the header itself, list it in identity.verified_headers.';

@@ -33,9 +33,7 @@ export interface ImportedRules {
 export interface ImportedPolicy extends ImportedRules {
   /** Any text: the writer makes a valid name of it that no other policy has. */
   readonly name: string;
-  readonly match: ImportedMatch | undefined;
-  /** Applies in addition to the most specific policy. */
-  readonly always?: boolean;
+  readonly match: ImportedMatch;
   readonly place: FilePlace;
 }
 
@@ -46,14 +44,14 @@ export interface ExemptEntry {
 
 export interface ImportedFile {
   /** Of the client's identity, before `ip`. */
-  readonly sources: readonly string[];
+  readonly sources?: readonly string[];
   readonly apiKeyHeader?: string | undefined;
   /** In addition to `loopback`. */
-  readonly trustedProxies: readonly string[];
+  readonly trustedProxies?: readonly string[];
   readonly ipv6Prefix?: number | undefined;
-  readonly exempt: readonly ExemptEntry[];
+  readonly exempt?: readonly ExemptEntry[];
   /** Undefined if requests of no policy are not limited. */
-  readonly default: ImportedRules | undefined;
+  readonly default?: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
   /** How many limits the source has, those that were not carried over too. */

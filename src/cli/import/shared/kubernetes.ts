@@ -1,4 +1,3 @@
-/** Kubernetes objects in YAML documents. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { listed } from './texts.ts';
 import type { YamlNode } from './yaml-node.ts';
@@ -6,7 +5,6 @@ import type { YamlNode } from './yaml-node.ts';
 export interface KubernetesObject {
   readonly kind: string;
   readonly name: string;
-  /** `default` if it has none. */
   readonly namespace: string;
   readonly node: YamlNode;
 }
@@ -28,33 +26,27 @@ export function objectsIn(documents: readonly YamlNode[], depth = 0): Kubernetes
   });
 }
 
-/** Annotations by name. */
 export function annotationsOf({ node }: KubernetesObject): [string, YamlNode][] {
   return node.get('metadata', 'annotations')?.entries() ?? [];
 }
 
-/** The values of an annotation that lists names, separated by commas. */
 export function annotationList(object: KubernetesObject, name: string): string[] {
   const text = annotationsOf(object).find(([key]) => key === name)?.[1].text ?? '';
   return listed(text);
 }
 
-/** A path of an Ingress. */
 export interface IngressPath {
-  /** Undefined for every host. */
   readonly host: string | undefined;
-  /** As written; `/` without one. */
   readonly written: string;
   /** `Exact`, `Prefix` or `ImplementationSpecific`. */
   readonly type: string;
-  /** The name of the service. */
   readonly backend: string;
   readonly place: FilePlace;
 }
 
 export function ingressPaths({ node }: KubernetesObject): IngressPath[] {
-  return (node.get('spec', 'rules')?.items() ?? []).flatMap((rule) =>
-    (rule.get('http', 'paths')?.items() ?? []).map((path) => ({
+  return node.itemsAt('spec', 'rules').flatMap((rule) =>
+    rule.itemsAt('http', 'paths').map((path) => ({
       host: rule.get('host')?.text || undefined,
       written: path.get('path')?.text ?? '/',
       type: path.get('pathType')?.text ?? 'ImplementationSpecific',

@@ -1,5 +1,3 @@
-/** Makes valid names of policies out of any text. */
-
 const MAX_LENGTH = 64;
 /** `default` and `none` are reserved in a policy file. */
 const RESERVED: readonly string[] = ['default', 'none'];

@@ -2,18 +2,11 @@
  * Makes paths of a policy file out of simple regular expressions for paths: literal text, choices, whole segments of any
  * text, and any rest. The expression is read, never run.
  */
-import { ANY_PATH, literalPath, segmentText, valid } from './paths.ts';
+import { ANY_PATH, literalPath, pathsBelow, segmentText, valid } from './paths.ts';
 
 /** More policies in place of one would be hard to read. */
 const MAX_PATHS = 32;
 const MAX_LENGTH = 500;
-
-type Part =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'segment' }
-  | { readonly kind: 'rest' }
-  | { readonly kind: 'choice'; readonly texts: readonly string[] }
-  | { readonly kind: 'optional-slash' };
 
 /** What stands for one or more characters of one segment, and nothing else. */
 const SEGMENT =
@@ -23,102 +16,85 @@ const GROUP = /^\((?:\?:|\?P?<\w+>)?(\[\^\/\]\+|\\[dw]\+|\[(?:[\w-]|\\[dw.-])+\]
 const CHOICE = /^\((?:\?:)?([\w.~\\/-]+(?:\|[\w.~\\/-]*)+)\)(\??)/;
 const REST = /^(?:\.\*|\.\+)(?=\$?$)/;
 
+/** These stand for a whole segment and for any rest in a spelled path; no path has them. */
+const ANY_SEGMENT = '\x01';
+const ANY_REST = '\x02';
+
 /**
  * The paths that the expression matches, as templates. Undefined if a policy file cannot name them. Without `$` at its
  * end, an expression matches every path that begins with what it says.
  */
 export function templatesOf(expression: string): string[] | undefined {
-  if (expression.length > MAX_LENGTH) return undefined;
-  const anchored = expression.startsWith('^') ? expression.slice(1) : undefined;
-  if (anchored === undefined) return undefined;
-  const ends = anchored.endsWith('$') && !anchored.endsWith('\\$');
-  const parts = partsOf(ends ? anchored.slice(0, -1) : anchored);
-  if (parts === undefined) return undefined;
-  const written = spelled(parts);
-  if (written === undefined) return undefined;
-  const templates = written.map((path) => templateOf(path, ends));
-  return templates.every((each) => each !== undefined)
-    ? [...new Set(templates as string[])]
-    : undefined;
+  if (expression.length > MAX_LENGTH || !expression.startsWith('^')) return undefined;
+  const ends = expression.endsWith('$') && !expression.endsWith('\\$');
+  const templates = spelled(expression.slice(1, ends ? -1 : undefined))?.map((path) =>
+    templateOf(path, ends),
+  );
+  if (templates === undefined || templates.includes(undefined)) return undefined;
+  return [...new Set(templates as string[])];
 }
 
-function partsOf(expression: string): Part[] | undefined {
-  const parts: Part[] = [];
+/** Undefined if a policy file cannot name the path. An expression matches from the start of a path. */
+export function templatesOfPath(
+  text: string,
+  kind: 'prefix' | 'exact' | 'regex',
+): readonly string[] | undefined {
+  if (kind === 'regex') return templatesOf(text.startsWith('^') ? text : `^${text}`);
+  const template = kind === 'exact' ? literalPath(text) : pathsBelow(text);
+  return template === undefined ? undefined : [template];
+}
+
+function spelled(expression: string): string[] | undefined {
+  let paths = [''];
   let rest = expression;
   while (rest !== '') {
-    const read = nextPart(rest);
-    if (read === undefined) return undefined;
-    parts.push(read.part);
-    rest = rest.slice(read.length);
+    const part = nextPart(rest);
+    if (part === undefined) return undefined;
+    paths = paths.flatMap((path) => part.texts.map((text) => path + text));
+    if (paths.length > MAX_PATHS) return undefined;
+    rest = rest.slice(part.length);
   }
-  return parts;
+  return paths;
 }
 
-function nextPart(rest: string): { part: Part; length: number } | undefined {
-  const tail = /^(?:\/|\(\/\))\?$/.exec(rest) ?? /^\(\/\|\$\)(?:\(\.\*\))?$/.exec(rest);
-  if (tail !== null) {
-    const part: Part = rest.includes('.*') ? { kind: 'rest' } : { kind: 'optional-slash' };
-    return { part, length: rest.length };
+interface Part {
+  readonly texts: readonly string[];
+  /** The number of characters that it has in the expression. */
+  readonly length: number;
+}
+
+function nextPart(rest: string): Part | undefined {
+  if (/^(?:(?:\/|\(\/\))\?|\(\/\|\$\)(?:\(\.\*\))?)$/.test(rest)) {
+    return { texts: [rest.includes('.*') ? ANY_REST : ''], length: rest.length };
   }
-  const any = REST.exec(rest);
-  if (any !== null) return { part: { kind: 'rest' }, length: any[0].length };
-  const group = GROUP.exec(rest);
-  if (group !== null) {
-    const isRest = group[1]?.startsWith('.') === true;
-    if (isRest && group[0].length < rest.length) return undefined;
-    return { part: { kind: isRest ? 'rest' : 'segment' }, length: group[0].length };
+  const [any] = REST.exec(rest) ?? [];
+  if (any !== undefined) return { texts: [ANY_REST], length: any.length };
+  const [group, inside] = GROUP.exec(rest) ?? [];
+  if (group !== undefined) {
+    const isRest = inside?.startsWith('.') === true;
+    if (isRest && group.length < rest.length) return undefined;
+    return { texts: [isRest ? ANY_REST : ANY_SEGMENT], length: group.length };
   }
-  const choice = CHOICE.exec(rest);
-  if (choice !== null) {
-    const texts = (choice[1] ?? '').split('|').map(unescaped);
-    if (texts.some((text) => text === undefined)) return undefined;
-    const all = choice[2] === '?' ? [...texts, ''] : texts;
-    return { part: { kind: 'choice', texts: all as string[] }, length: choice[0].length };
+  const [choice, choices = '', optional] = CHOICE.exec(rest) ?? [];
+  if (choice !== undefined) {
+    const texts = choices.split('|').map(unescaped);
+    if (texts.includes(undefined)) return undefined;
+    const all = optional === '?' ? [...texts, ''] : texts;
+    return { texts: all as string[], length: choice.length };
   }
-  const segment = SEGMENT.exec(rest);
-  if (segment !== null) return { part: { kind: 'segment' }, length: segment[0].length };
-  const literal = /^(?:[\w/~!&',;=@%: -]|\\[^\w\s])+?(?![*+?{])/.exec(rest);
-  if (literal === null) return undefined;
-  const text = unescaped(literal[0]);
-  return text === undefined
+  const [segment] = SEGMENT.exec(rest) ?? [];
+  if (segment !== undefined) return { texts: [ANY_SEGMENT], length: segment.length };
+  const [literal = ''] = /^(?:[\w/~!&',;=@%: -]|\\[^\w\s])+?(?![*+?{])/.exec(rest) ?? [];
+  const text = unescaped(literal);
+  return literal === '' || text === undefined
     ? undefined
-    : { part: { kind: 'text', text }, length: literal[0].length };
+    : { texts: [text], length: literal.length };
 }
 
 /** Undefined for a dot or an escape with another meaning. */
 function unescaped(text: string): string | undefined {
   if (/(?<!\\)\.|\\[\w]/.test(text.replaceAll('\\\\', ''))) return undefined;
   return text.replaceAll(/\\(.)/g, '$1');
-}
-
-/** Stands for a whole segment in a spelled path; no path has it. */
-const ANY_SEGMENT = '\x01';
-const ANY_REST = '\x02';
-const MARKS = [ANY_SEGMENT, ANY_REST];
-
-function spelled(parts: readonly Part[]): string[] | undefined {
-  let paths = [''];
-  for (const part of parts) {
-    const texts = textsOf(part);
-    paths = paths.flatMap((path) => texts.map((text) => path + text));
-    if (paths.length > MAX_PATHS) return undefined;
-  }
-  return paths;
-}
-
-function textsOf(part: Part): readonly string[] {
-  switch (part.kind) {
-    case 'text':
-      return [part.text];
-    case 'segment':
-      return [ANY_SEGMENT];
-    case 'rest':
-      return [ANY_REST];
-    case 'optional-slash':
-      return [''];
-    case 'choice':
-      return part.texts;
-  }
 }
 
 /** A parameter and a rest must be whole segments. */
@@ -133,7 +109,8 @@ function templateOf(path: string, ends: boolean): string | undefined {
   const written: string[] = [];
   for (const [i, segment] of named.entries()) {
     if (segment === ANY_SEGMENT) written.push(`:p${i + 1}`);
-    else if (segment === '' || MARKS.some((mark) => segment.includes(mark))) return undefined;
+    else if (segment === '' || segment.includes(ANY_SEGMENT) || segment.includes(ANY_REST))
+      return undefined;
     else written.push(segmentText(segment));
   }
   if (written.length === 0) return isOpen ? ANY_PATH : literalPath('/');

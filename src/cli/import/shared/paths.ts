@@ -1,10 +1,7 @@
-/** Makes hosts and paths of a policy file out of those of other configurations. */
-
 import { checkHostTemplate } from '../../../gateway/config/policy-file/match.ts';
 import { checkPathTemplate, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
 
-/** Every path. */
 export const ANY_PATH = '/*';
 
 /** Servers execute these for `/login.php/x` too, so the policy has to match that. */
@@ -22,14 +19,12 @@ export function literalPath(path: string): string | undefined {
   return valid(EXECUTED.test(canonical) ? `${written}/*` : written);
 }
 
-/** A path and everything below it. */
 export function pathsBelow(path: string): string | undefined {
   const literal = literalPath(path)?.replace(/\/\*$/, '');
   if (literal === undefined) return undefined;
   return literal === '/' || literal === '' ? ANY_PATH : valid(`${literal}/*`);
 }
 
-/** Percent-encodes what has a meaning in a policy file. */
 export function segmentText(segment: string): string {
   return segment.replaceAll(/[%{}[\]()<>$^+|*:\\`"?#\s]/g, (char) =>
     encodeURIComponent(char) === char
@@ -65,13 +60,20 @@ export function nearestAround<T extends { readonly template: string | undefined 
   template: string | undefined,
   all: readonly T[],
 ): T | undefined {
-  let nearest: T | undefined;
-  for (const each of all) {
-    if (each.template === undefined || each.template === template) continue;
-    if (!covers(each.template, template)) continue;
-    if (nearest === undefined || covers(nearest.template, each.template)) nearest = each;
-  }
-  return nearest;
+  const wider = all.filter(
+    (each) =>
+      each.template !== undefined && each.template !== template && covers(each.template, template),
+  );
+  return narrowest(wider, (outer, inner) => covers(outer.template, inner.template));
+}
+
+export function narrowest<T>(
+  all: readonly T[],
+  isWider: (outer: T, inner: T) => boolean,
+): T | undefined {
+  const [first, ...others] = all;
+  if (first === undefined) return undefined;
+  return others.reduce((nearest, each) => (isWider(nearest, each) ? each : nearest), first);
 }
 
 function segmentsOf(template = ANY_PATH): string[] {

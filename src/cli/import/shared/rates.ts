@@ -1,4 +1,3 @@
-/** Converts rates and windows to those that a policy file can have, and writes limits. */
 import { UNIT_MS } from '../../../gateway/config/rate.ts';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../../../gateway/core/counting/store.ts';
 import type { ImportedLimit, RateAmount } from './imported-limit.ts';
@@ -43,7 +42,6 @@ function shortened({ limit, windowMs }: RateAmount): RateAmount | undefined {
   return undefined;
 }
 
-/** The largest bucket of this pace that a policy file can have. */
 export function largestBurst({ limit, windowMs }: RateAmount): number {
   return Math.min(MAX_LIMIT, Math.floor((MAX_WINDOW_MS * limit) / windowMs));
 }
@@ -64,7 +62,6 @@ export function limitText(
   return parts.length === 0 ? rateText(rate) : `{ rate: ${rateText(rate)}, ${parts.join(', ')} }`;
 }
 
-/** Writes what a policy for other requests would have. */
 export function suggestedLimit(limit: ImportedLimit): string {
   return `limits: [${limitText(limit, limit.per === 'ip' || limit.per === 'client' ? undefined : limit.per)}]`;
 }

@@ -1,14 +1,13 @@
 /** Makes policies out of routes: one for each route whose limits differ from those of the routes around it. */
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { approximate, type Finding, ImportError } from './finding.ts';
+import { approximate, type Finding, wrongSource } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
-import { covers } from './paths.ts';
+import { covers, narrowest } from './paths.ts';
 
 export interface LimitedRoute {
   /** What counts its requests together; empty if they are not limited. */
   readonly owner: string;
-  /** Becomes the name of the policy. */
   readonly name: string;
   readonly host: string | undefined;
   readonly template: string;
@@ -31,11 +30,10 @@ const MAX_ROUTES = 2_000;
 /** Throws an ImportError if there are far more routes than people write. */
 export function refuseTooMany(count: number, file: string): void {
   if (count <= MAX_ROUTES) return;
-  const message = `has ${count} routes, and ${MAX_ROUTES} can be imported at a time: split the file`;
-  throw new ImportError({ file, line: 1, column: 1 }, message);
+  const reason = `has ${count} routes, and ${MAX_ROUTES} can be imported at a time: split the file`;
+  throw wrongSource(file, reason);
 }
 
-/** `fallback` is the owner of requests that no route matches; empty if they are not limited. */
 export function policiesOfRoutes(routes: readonly LimitedRoute[], fallback = ''): RoutePolicies {
   const first = routes[0];
   if (first !== undefined) refuseTooMany(routes.length, first.place.file);
@@ -46,13 +44,8 @@ export function policiesOfRoutes(routes: readonly LimitedRoute[], fallback = '')
   const policies = all.map((route): ImportedPolicy => {
     counts.set(route.owner, (counts.get(route.owner) ?? 0) + 1);
     const { host, template: path, methods, rules, place } = route;
-    const match = {
-      ...(methods === undefined ? {} : { methods }),
-      ...(host === undefined ? {} : { host }),
-      path,
-    };
     const name = rules.mode === 'off' ? `unlimited-${route.name}` : route.name;
-    return { ...rules, name, match, place };
+    return { ...rules, name, match: { methods, host, path }, place };
   });
   return { policies, counts };
 }
@@ -92,12 +85,24 @@ const EVERY = {
 
 /** The most specific of the other routes that match all requests of this one. */
 function around(inner: LimitedRoute, routes: readonly LimitedRoute[]): LimitedRoute | undefined {
-  let nearest: LimitedRoute | undefined;
-  for (const each of routes) {
-    if (!isWider(each, inner)) continue;
-    if (nearest === undefined || isWider(nearest, each)) nearest = each;
-  }
-  return nearest;
+  return narrowest(
+    routes.filter((each) => isWider(each, inner)),
+    isWider,
+  );
+}
+
+export function notLimited(where: string): ImportedRules {
+  return { limits: [], mode: 'off', comments: [`${where}: not limited`] };
+}
+
+/** `together` says what the limiter counts with one counter: `Kong counts all requests of this plugin`. */
+export function splitFinding(
+  { place, what, together }: { place: FilePlace; what: string; together: string },
+  policies: number,
+): Finding[] {
+  if (policies < 2) return [];
+  const why = `${together} together, and headgate counts each of its ${policies} policies by itself. A client gets the limit in each of them.`;
+  return [approximate(place, what, why)];
 }
 
 /** Routes that win over longer paths, because they are heavier. headgate prefers the longer path. */
@@ -125,7 +130,8 @@ function isWider(outer: LimitedRoute, inner: LimitedRoute): boolean {
   return !isEqual || !hasMethods(inner.methods, outer.methods);
 }
 
-function hasHost(outer: string | undefined, inner: string | undefined): boolean {
+/** Whether every request for the inner host is one for the outer. Undefined is every host. */
+export function hasHost(outer: string | undefined, inner: string | undefined): boolean {
   return outer === undefined || (inner !== undefined && isHostWithin(inner, outer));
 }
 

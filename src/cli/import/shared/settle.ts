@@ -3,7 +3,7 @@ import { checkMethodName } from '../../../gateway/config/policy-file/match.ts';
 import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
 import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { approximate, type Finding, findingLine, ImportError, leftOut } from './finding.ts';
+import { approximate, type Finding, findingLine, leftOut, wrongSource } from './finding.ts';
 import type {
   ImportedFile,
   ImportedLimit,
@@ -14,78 +14,53 @@ import type {
 import { PolicyNames } from './names.ts';
 import { largestBurst, multiplied, paceOf, rateText, windowProblem } from './rates.ts';
 
-/** The name is that of the policy file. */
-export type NamedPolicy = ImportedPolicy;
-
-export interface Settled {
-  readonly file: ImportedFile;
-  readonly policies: readonly NamedPolicy[];
-  readonly findings: readonly Finding[];
-}
-
 /** `headgate check` reads a file of this size in a second. */
 const MAX_POLICIES = 2_000;
 const MAX_LIMITS = 16;
-/** Where the default comes from. Its findings name the source as a whole. */
-const START = { line: 1, column: 1 };
 
-export function settle(file: ImportedFile, sourceName: string): Settled {
-  const start = { file: sourceName, ...START };
+/** Returns the file with the names of the policy file, and with its findings in order. */
+export function settle(file: ImportedFile, sourceName: string): ImportedFile {
   if (file.policies.length > MAX_POLICIES) {
-    const message = `has ${file.policies.length} places with limits, and ${MAX_POLICIES} can be imported at a time: split the file`;
-    throw new ImportError(start, message);
+    const reason = `has ${file.policies.length} places with limits, and ${MAX_POLICIES} can be imported at a time: split the file`;
+    throw wrongSource(sourceName, reason);
   }
-  const findings: Finding[] = [...file.findings];
+  const findings = [...file.findings];
   const names = new PolicyNames();
   const routes = new Map<string, string>();
   const policies = file.policies.flatMap((policy) => {
     const match = untiedMatch(policy, routes, findings);
     if (match === undefined) return [];
     const name = names.nameFor(policy.name);
-    for (const key of keysOf(policy.always === true ? undefined : match)) routes.set(key, name);
-    const settled = { ...policy, ...settledRules(policy, policy.place, findings), name };
-    return [{ ...settled, match: Object.keys(match).length === 0 ? undefined : match }];
+    for (const key of keysOf(match)) routes.set(key, name);
+    return [{ ...policy, ...settledRules(policy, policy.place, findings), name, match }];
   });
+  // Findings about the default name the source as a whole.
+  const start = { file: sourceName, line: 1, column: 1 };
   const fallback = file.default && settledRules(file.default, start, findings);
-  return { file: { ...file, default: fallback }, policies, findings: inOrder(findings) };
+  return { ...file, default: fallback, policies, findings: inOrder(findings) };
 }
 
-/** Undefined if other policies match all of its requests. */
 function untiedMatch(
-  { always, match = {}, name, place }: ImportedPolicy,
+  { match, name, place }: ImportedPolicy,
   taken: ReadonlyMap<string, string>,
   findings: Finding[],
 ): ImportedMatch | undefined {
-  const valid = match.methods?.filter(isMethod);
-  if (always === true) return withMethods(match, valid);
-  const hosted = Object.keys(match).length === 0 ? { path: '/*' } : match;
-  const methods = valid ?? [undefined];
-  const free = methods.filter((method) => {
-    const [key = ''] = keysOf(withMethods(hosted, method === undefined ? undefined : [method]));
-    return !taken.has(key);
-  });
-  if (free.length < methods.length) {
-    const [key] = [...keysOf(withMethods(hosted, valid))].filter((each) => taken.has(each));
-    const why = `policy ${taken.get(key ?? '')} has the same method, host and path, and a policy file can have only one such policy. Compare both places, and put the limits that you need into that policy.`;
+  const isEmpty = Object.values(match).every((each) => each === undefined);
+  const route = isEmpty ? { path: '/*' } : match;
+  const methods = match.methods && [...new Set(match.methods.filter(isMethod))];
+  const otherFor = (some: readonly string[] | undefined) =>
+    [...keysOf({ ...route, methods: some })].find((key) => taken.has(key));
+  const other = otherFor(methods);
+  if (other !== undefined) {
+    const why = `policy ${taken.get(other)} has the same method, host and path, and a policy file can have only one such policy. Compare both places, and put the limits that you need into that policy.`;
     findings.push(leftOut(place, name, why));
   }
-  if (free.length === 0) return undefined;
-  return withMethods(hosted, valid === undefined ? undefined : (free as string[]));
+  const free = methods?.filter((method) => otherFor([method]) === undefined);
+  const isFree = free === undefined ? other === undefined : free.length > 0;
+  return isFree ? { ...route, methods: free } : undefined;
 }
 
-function withMethods(
-  { host, path }: ImportedMatch,
-  methods: readonly string[] | undefined,
-): ImportedMatch {
-  return {
-    ...(methods === undefined ? {} : { methods: [...new Set(methods)] }),
-    ...(host === undefined ? {} : { host }),
-    ...(path === undefined ? {} : { path }),
-  };
-}
-
-function keysOf(match: ImportedMatch | undefined): Set<string> {
-  if (match === undefined) return new Set();
+function keysOf(match: ImportedMatch): Set<string> {
   const path = match.path === undefined ? undefined : literalPath(match.path).toLowerCase();
   return routeKeys({ ...match, path });
 }
@@ -114,7 +89,6 @@ function settledRules<R extends ImportedRules>(rules: R, place: FilePlace, findi
   return { ...rules, limits: [], mode: 'off' };
 }
 
-/** Undefined if a policy file cannot have it. */
 function withinBounds(
   written: ImportedLimit,
   place: FilePlace,

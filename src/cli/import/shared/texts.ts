@@ -1,12 +1,9 @@
-/** Reads and writes texts of configurations. */
-
 /** Words that YAML reads as something else than text. */
 const MEANINGFUL = /^(true|false|null|yes|no|on|off|y|n|~|\d.*)$/i;
 const PLAIN = /^[A-Za-z0-9/][A-Za-z0-9/._@~=+-]*$/;
 /** `/files/*`, `/users/:id/posts`, `*.example.com`: only the latter needs quotes. */
 const PATH = /^\/(?:[A-Za-z0-9._~=@+*%-]|:(?=[A-Za-z_])|\/)*$/;
 
-/** A text as a YAML scalar in a flow map or list. */
 export function scalar(text: string): string {
   if (PLAIN.test(text) && !MEANINGFUL.test(text)) return text;
   if (/^\d+\/\d+(s|min|h|d)$/.test(text)) return text;

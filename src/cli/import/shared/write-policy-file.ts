@@ -1,15 +1,15 @@
-/** Writes imported policies as a policy file, with comments that name their source. */
-
-import type { ImportedFile, ImportedLimit, ImportedRules } from './imported-limit.ts';
+import type {
+  ImportedFile,
+  ImportedLimit,
+  ImportedMatch,
+  ImportedRules,
+} from './imported-limit.ts';
 import { limitText } from './rates.ts';
-import type { NamedPolicy } from './settle.ts';
 import { commentText, scalar } from './texts.ts';
 
 export interface WriteOptions {
-  /** `headgate import nginx` */
-  readonly madeBy: string;
+  readonly kind: string;
   readonly source: string;
-  /** Every policy counts and denies nobody. */
   readonly shadow: boolean;
 }
 
@@ -21,19 +21,15 @@ const NOT_LIMITED = [
   '  mode: off',
 ];
 
-/** `policies` are those of the file with their final names. */
-export function writePolicyFile(
-  file: ImportedFile,
-  policies: readonly NamedPolicy[],
-  options: WriteOptions,
-): string {
-  const hasKeys = file.sources.includes('api_key');
+export function writePolicyFile(file: ImportedFile, options: WriteOptions): string {
+  const { policies, sources = [] } = file;
+  const hasKeys = sources.includes('api_key');
   const perOf = ({ per }: ImportedLimit) =>
     per === 'client' || (per === 'ip' && !hasKeys) ? undefined : per;
   const rules = (each: ImportedRules, indent: string) =>
     rulesLines(each, perOf, options).map((line) => `${indent}${line}`);
   return [
-    `# Made by ${options.madeBy} from ${commentText(options.source)}. Check it: headgate check policies.yaml`,
+    `# Made by headgate import ${options.kind} from ${commentText(options.source)}. Check it: headgate check policies.yaml`,
     'version: 1',
     '',
     ...identityLines(file),
@@ -43,8 +39,7 @@ export function writePolicyFile(
     ...policies.flatMap((policy, i) => [
       ...(i === 0 ? [] : ['']),
       `  - name: ${policy.name}`,
-      ...(policy.match === undefined ? [] : [`    match: ${matchText(policy.match)}`]),
-      ...(policy.always === true ? ['    always: true'] : []),
+      `    match: ${matchText(policy.match)}`,
       ...rules(policy, '    '),
     ]),
     '',
@@ -52,9 +47,9 @@ export function writePolicyFile(
 }
 
 function identityLines({
-  sources,
+  sources = [],
   apiKeyHeader,
-  trustedProxies,
+  trustedProxies = [],
   ipv6Prefix,
 }: ImportedFile): string[] {
   const proxies = [...new Set(['loopback', ...trustedProxies])];
@@ -69,7 +64,7 @@ function identityLines({
   ];
 }
 
-function exemptLines({ exempt }: ImportedFile): string[] {
+function exemptLines({ exempt = [] }: ImportedFile): string[] {
   if (exempt.length === 0) return [];
   return [
     'exempt:',
@@ -81,7 +76,7 @@ function exemptLines({ exempt }: ImportedFile): string[] {
   ];
 }
 
-function matchText({ methods, host, path }: NonNullable<NamedPolicy['match']>): string {
+function matchText({ methods, host, path }: ImportedMatch): string {
   const [first = ''] = methods ?? [];
   const parts = [
     ...(methods === undefined

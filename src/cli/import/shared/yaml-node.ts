@@ -1,4 +1,3 @@
-/** The values of YAML documents, each with its place. */
 import {
   type Document,
   isAlias,
@@ -13,7 +12,7 @@ import {
 import { boundsMistake, mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml/mistakes.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { ProxyText } from '../../proxy-files/read/proxy-files.ts';
-import { ImportError } from './finding.ts';
+import { ImportError, wrongSource } from './finding.ts';
 
 /** `kubectl get ingress -A -o yaml` of a large cluster has some megabytes. */
 const BOUNDS = { maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
@@ -22,22 +21,18 @@ const KIND = { name: 'it', needed: 'one value' };
 /** The documents of a file that have content. Throws an ImportError if the file is not YAML. */
 export function readDocuments({ text: written, name }: ProxyText): YamlNode[] {
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
-  const start = { file: name, line: 1, column: 1 };
   const tooLarge = boundsMistake(text, BOUNDS);
-  if (tooLarge !== undefined) throw new ImportError(start, tooLarge);
+  if (tooLarge !== undefined) throw wrongSource(name, tooLarge);
   const lines = new LineCounter();
   const placeOf = (offset: number): FilePlace => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const documents = parseAllDocuments(text, {
-    ...PARSE_OPTIONS,
-    lineCounter: lines,
-  });
-  if (!Array.isArray(documents)) throw new ImportError(start, 'the file is empty');
+  const options = { ...PARSE_OPTIONS, lineCounter: lines };
+  const documents = [...parseAllDocuments(text, options)] as Document[];
   const filled = documents.filter(({ contents, errors }) => contents !== null || errors.length > 0);
   for (const [i, document] of filled.entries()) {
-    const [mistake] = mistakesOf(document as Document, i === 0 ? text : '', KIND);
+    const [mistake] = mistakesOf(document, i === 0 ? text : '', KIND);
     if (mistake !== undefined) {
       const hint = /\{\{/.test(text)
         ? '. It looks like a template: render it first, as helm template does'
@@ -45,11 +40,8 @@ export function readDocuments({ text: written, name }: ProxyText): YamlNode[] {
       throw new ImportError(placeOf(mistake.offset), `${mistake.message}${hint}`);
     }
   }
-  if (filled.length === 0) throw new ImportError(start, 'the file is empty');
-  return filled.map((document) => {
-    const file = { document: document as Document, placeOf };
-    return new YamlNode(document.contents as Node, file);
-  });
+  if (filled.length === 0) throw wrongSource(name, 'the file is empty');
+  return filled.map((document) => new YamlNode(document.contents as Node, { document, placeOf }));
 }
 
 const MERGE = '<<';
@@ -109,6 +101,11 @@ export class YamlNode {
     return node;
   }
 
+  /** The values of the list at the end of a path of keys. */
+  itemsAt(...path: readonly string[]): YamlNode[] {
+    return this.get(...path)?.items() ?? [];
+  }
+
   /** As `get`, and keys may be written in any case. */
   getAnyCase(key: string): YamlNode | undefined {
     return this.entries().find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
@@ -121,7 +118,7 @@ export class YamlNode {
     const merged: [string, YamlNode][] = [];
     for (const { key, value } of this.#node.items) {
       if (!isNode(value)) continue;
-      const node = this.#child(value, isNode(key) ? key.range?.[0] : undefined);
+      const node = new YamlNode(value, this.#file, isNode(key) ? key.range?.[0] : undefined);
       if (String(key) !== MERGE) own.push([String(key), node]);
       else
         for (const each of node.isList ? node.items() : [node])
@@ -131,19 +128,14 @@ export class YamlNode {
     return [...own, ...merged.filter(([name]) => !names.has(name))];
   }
 
-  /** The values of a list. */
   items(): YamlNode[] {
     if (!isSeq(this.#node)) return [];
-    return this.#node.items.filter(isNode).map((item) => this.#child(item, undefined));
+    return this.#node.items.filter(isNode).map((item) => new YamlNode(item, this.#file));
   }
 
   /** The texts of a list, or of a single value. */
   texts(): string[] {
     const nodes = this.isList ? this.items() : [this];
     return nodes.map(({ text }) => text).filter((text) => text !== undefined);
-  }
-
-  #child(node: Node, at: number | undefined): YamlNode {
-    return new YamlNode(node, this.#file, at);
   }
 }

@@ -1,5 +1,4 @@
 /** Traefik's custom resources of Kubernetes, and Ingress objects that name its middlewares. */
-
 import {
   annotationList,
   ingressPaths,
@@ -28,7 +27,6 @@ export function kubernetesParts(documents: readonly YamlNode[]): Parts {
       ...ofKind('IngressRoute').flatMap(routesOf),
       ...ofKind('Ingress').flatMap(ingressRoutes),
     ],
-    findings: [],
   };
 }
 
@@ -45,7 +43,7 @@ function references(list: YamlNode | undefined, namespace: string): string[] {
 }
 
 function routesOf({ name, namespace, node }: KubernetesObject): Router[] {
-  const routes = node.get('spec', 'routes')?.items() ?? [];
+  const routes = node.itemsAt('spec', 'routes');
   return routes.map((route, i) => ({
     name: routes.length === 1 ? name : `${name}-${i + 1}`,
     rule: route.get('match')?.text ?? '',

@@ -1,64 +1,58 @@
-/** Carries over Traefik's RateLimit middleware from its dynamic configuration, Kubernetes objects or Docker labels. */
-
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
 import { suggestedLimit } from '../shared/rates.ts';
-import { type LimitedRoute, orderFindings, policiesOfRoutes } from '../shared/routes.ts';
+import {
+  type LimitedRoute,
+  notLimited,
+  orderFindings,
+  policiesOfRoutes,
+  splitFinding,
+} from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
-import { dynamicParts, type Middleware, type Parts, type Router } from './parts.ts';
+import { dynamicParts, type Middleware, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
 export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
   refuseToml(source);
   const documents = readDocuments(source);
-  const parts = joined([
-    ...documents.map(dynamicParts),
-    ...documents.map(labelParts),
+  const parts = [
+    ...documents.flatMap((each) => [dynamicParts(each), labelParts(each)]),
     kubernetesParts(documents),
-  ]);
-  const limiters = new Map<Middleware, RateLimit>();
-  for (const each of parts.middlewares)
-    if (each.kind === 'ratelimit') limiters.set(each, rateLimitOf(each));
+  ];
+  const middlewares = parts.flatMap((each) => each.middlewares);
+  const routers = parts.flatMap((each) => each.routers);
+  const limiters = new Map(
+    middlewares.filter(({ kind }) => kind === 'ratelimit').map((each) => [each, rateLimitOf(each)]),
+  );
   if (limiters.size === 0) {
     const message =
       'has no rateLimit middleware. Name the dynamic configuration, the Kubernetes objects, or the compose file that has it.';
     throw wrongSource(source.name, message);
   }
-  const reader = new RouterReader(parts.middlewares, limiters);
-  const routes = parts.routers.flatMap((router) => reader.routesOf(router));
+  const reader = new RouterReader(middlewares, limiters);
+  const routes = routers.flatMap((router) => reader.routesOf(router));
   const { policies, counts } = policiesOfRoutes(routes);
   const values = [...limiters.values()];
   const prefixes = values.flatMap(({ ipv6Prefix }) => ipv6Prefix ?? []);
   return {
-    sources: [],
-    trustedProxies: values.flatMap(({ trustedProxies }) => trustedProxies),
+    trustedProxies: values.flatMap(({ trustedProxies = [] }) => trustedProxies),
     ipv6Prefix: prefixes.length === 0 ? undefined : Math.min(...prefixes),
-    exempt: [],
-    default: undefined,
     policies,
     findings: [
       ...values.flatMap(({ findings }) => findings),
       ...reader.findings,
       ...orderFindings(routes, 'Traefik'),
-      ...parts.routers.flatMap((router) => sharedRouter(router, counts)),
-      ...parts.middlewares.flatMap((each) =>
-        notCarried(each, { used: reader.used, limit: limiters.get(each)?.limit }),
+      ...routers.flatMap((router) => sharedRouter(router, counts)),
+      ...middlewares.flatMap((each) =>
+        notCarried(each, reader.used.has(each), limiters.get(each)?.limit),
       ),
     ],
     limitsFound: limiters.size,
-  };
-}
-
-function joined(all: readonly Parts[]): Parts {
-  return {
-    middlewares: all.flatMap(({ middlewares }) => middlewares),
-    routers: all.flatMap(({ routers }) => routers),
-    findings: all.flatMap(({ findings }) => findings),
   };
 }
 
@@ -100,23 +94,16 @@ class RouterReader {
       if (limits.length > 0) this.findings.push(leftOut(place, `router ${name}`, why));
       return [];
     }
-    if (limits.length > 0)
-      this.#noteRule(
-        router,
-        matches.flatMap(({ ignored }) => ignored),
-      );
+    const ignored = matches.flatMap((match) => match.ignored);
+    if (limits.length > 0) this.#noteRule(router, ignored);
     // Without a priority, the longest rule wins.
     const weight = rule.length;
     const where = `router ${name}, ${lineText(place)}`;
     const comment = `from rateLimit ${used.map((each) => each.name).join(', ')} of ${where}`;
-    const rules =
-      limits.length === 0
-        ? { limits, mode: 'off' as const, comments: [`${where}: not limited`] }
-        : { limits, comments: [comment] };
-    const owner = limits.length === 0 ? '' : ownerOf(router);
-    return matches.map(({ host, template, methods }) => {
-      return { owner, name, host, template, methods, weight, rules, place };
-    });
+    const isLimited = limits.length > 0;
+    const rules = isLimited ? { limits, comments: [comment] } : notLimited(where);
+    const owner = isLimited ? ownerOf(router) : '';
+    return matches.map((match) => ({ ...match, owner, name, weight, rules, place }));
   }
 
   #noteRule({ name, place, hasPriority }: Router, ignored: readonly string[]): void {
@@ -150,25 +137,23 @@ function ownerOf({ name, place }: Router): string {
 }
 
 function sharedRouter(router: Router, counts: ReadonlyMap<string, number>): Finding[] {
+  const { name, place } = router;
+  const together = 'Traefik counts all requests of a router';
   const own = counts.get(ownerOf(router)) ?? 0;
-  if (own < 2) return [];
-  const why = `Traefik counts all requests of a router together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
-  return [approximate(router.place, `router ${router.name}`, why)];
+  return splitFinding({ place, what: `router ${name}`, together }, own);
 }
 
-interface Carried {
-  readonly used: ReadonlySet<Middleware>;
-  readonly limit: ImportedLimit | undefined;
-}
-
-function notCarried(middleware: Middleware, { used, limit }: Carried): Finding[] {
-  const { kind, name, place } = middleware;
+function notCarried(
+  { kind, name, place }: Middleware,
+  isUsed: boolean,
+  limit: ImportedLimit | undefined,
+): Finding[] {
   if (kind === 'inflightreq') {
     const why =
       'headgate counts requests, and not requests at the same time. Keep this middleware.';
     return [leftOut(place, `inFlightReq ${name}`, why)];
   }
-  if (kind !== 'ratelimit' || used.has(middleware)) return [];
+  if (kind !== 'ratelimit' || isUsed) return [];
   const suggested = limit === undefined ? '' : `, with ${suggestedLimit(limit)}`;
   const why = `no router of this file uses it. If an entry point or a router elsewhere does, write a policy for it${suggested}.`;
   return [leftOut(place, `rateLimit ${name}`, why)];

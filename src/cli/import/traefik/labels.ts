@@ -1,11 +1,9 @@
-/** Labels of Docker containers, as in a compose file. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
 
 interface Label extends Option {
-  /** Without `traefik.http.`, in parts. */
   readonly path: readonly string[];
 }
 
@@ -18,7 +16,6 @@ export function labelParts(document: YamlNode): Parts {
   return {
     middlewares: middlewaresOf(labels.filter(({ path: [kind] }) => kind === 'middlewares')),
     routers: routersOf(labels.filter(({ path: [kind] }) => kind === 'routers')),
-    findings: [],
   };
 }
 
@@ -28,11 +25,8 @@ function labelsOf(node: YamlNode | undefined): Label[] {
   const written: [string, string, FilePlace][] = node.isMap
     ? node.entries().map(([name, value]) => [name, value.text ?? '', value.place])
     : node.items().map((item) => {
-        const text = item.text ?? '';
-        const at = text.indexOf('=');
-        return at === -1
-          ? [text, '', item.place]
-          : [text.slice(0, at), text.slice(at + 1), item.place];
+        const [name = '', ...value] = (item.text ?? '').split('=');
+        return [name, value.join('='), item.place];
       });
   return written.flatMap(([name, text, place]): Label[] => {
     const [, rest] = /^traefik\.http\.(.*)$/i.exec(name.trim()) ?? [];

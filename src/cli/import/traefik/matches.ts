@@ -1,4 +1,3 @@
-/** Makes hosts, paths and methods of a policy file out of the rules of routers. */
 import { type Condition, readRule } from '../../proxy-files/traefik-rule.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
@@ -27,7 +26,6 @@ export function matchesOf(rule: string): RuleMatches {
   return byMethods(matches);
 }
 
-/** What a condition says; a text says why a policy file cannot have it. */
 type Meaning =
   | { readonly host: string }
   | { readonly templates: readonly string[] }

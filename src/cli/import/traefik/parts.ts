@@ -1,9 +1,6 @@
-/** Routers and middlewares of Traefik, and its dynamic configuration in YAML. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import type { Finding } from '../shared/finding.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
-/** The value of an option, and its place. */
 export interface Option {
   readonly text: string;
   readonly place: FilePlace;
@@ -17,7 +14,6 @@ export interface Middleware {
   /** In lower case: `ratelimit`, `inflightreq`, `chain`. */
   readonly kind: string;
   readonly options: Options;
-  /** The middlewares of a chain. */
   readonly chain: readonly string[];
   readonly place: FilePlace;
 }
@@ -33,7 +29,6 @@ export interface Router {
 export interface Parts {
   readonly middlewares: readonly Middleware[];
   readonly routers: readonly Router[];
-  readonly findings: readonly Finding[];
 }
 
 /** `limit@file` is the middleware `limit`. */
@@ -48,7 +43,6 @@ export function dynamicParts(document: YamlNode): Parts {
   return {
     middlewares: middlewares.flatMap(([name, node]) => middlewareOf(name, node)),
     routers: routers.map(([name, node]) => routerOf(name, node)),
-    findings: [],
   };
 }
 

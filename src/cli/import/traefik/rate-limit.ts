@@ -1,20 +1,16 @@
-/** Reads the options of Traefik's RateLimit middleware: a token bucket for each source of requests. */
-
-import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
 import type { Partition } from '../../../gateway/core/policy.ts';
-import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
+import { approximate, type Finding, leftOut, note, REDIS_SETTING } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
-import type { ImportedLimit } from '../shared/imported-limit.ts';
+import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
+import { canBeTrusted, UNTRUSTED } from '../shared/ranges.ts';
 import { paceOf } from '../shared/rates.ts';
 import { listed } from '../shared/texts.ts';
 import type { Middleware } from './parts.ts';
 
-export interface RateLimit {
+export interface RateLimit
+  extends Pick<ImportedFile, 'trustedProxies' | 'ipv6Prefix' | 'findings'> {
   /** Undefined if it limits nothing, or cannot be carried over. */
-  readonly limit: ImportedLimit | undefined;
-  readonly trustedProxies: readonly string[];
-  readonly ipv6Prefix: number | undefined;
-  readonly findings: readonly Finding[];
+  readonly limit?: ImportedLimit;
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -48,46 +44,31 @@ export function rateLimitOf(middleware: Middleware): RateLimit {
   const average = numberOf('average', 0);
   const period = options.get('period')?.text.trim() || '1s';
   const periodMs = durationMs(period) || (Number(period) === 0 ? 1_000 : 0);
-  const at = { place, what: `rateLimit ${name}` };
-  const source = sourceOf(middleware, findings);
-  const rest = { trustedProxies: source.trustedProxies, ipv6Prefix: source.ipv6Prefix, findings };
+  const what = `rateLimit ${name}`;
+  const { per, ...source } = sourceOf(middleware, findings);
   if (average === 0) {
-    findings.push(note(at.place, at.what, 'its average is 0, so Traefik limits nothing.'));
-    return { ...rest, limit: undefined };
+    findings.push(note(place, what, 'its average is 0, so Traefik limits nothing.'));
+    return { ...source, findings };
   }
   const rate = paceOf(average, periodMs);
   if (rate === undefined) {
-    findings.push(
-      leftOut(
-        at.place,
-        at.what,
-        `${average} in ${period} is not a rate that a policy file can have: it has up to 1000000 requests in whole seconds. Write a limit by hand.`,
-      ),
-    );
-    return { ...rest, limit: undefined };
+    const why = `${average} in ${period} is not a rate that a policy file can have: it has up to 1000000 requests in whole seconds. Write a limit by hand.`;
+    findings.push(leftOut(place, what, why));
+    return { ...source, findings };
   }
-  const written = [...options.keys()];
-  if (written.some((option) => option.startsWith('redis.'))) {
-    findings.push(
-      note(at.place, at.what, 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.'),
-    );
+  if ([...options.keys()].some((option) => option.startsWith('redis.'))) {
+    findings.push(note(place, what, REDIS_SETTING));
   }
   const burst = Math.max(1, numberOf('burst', 1));
-  return { ...rest, limit: { rate, burst, per: source.per } };
+  return { ...source, findings, limit: { rate, burst, per } };
 }
 
-interface RequestSource {
+interface RequestSource extends Pick<RateLimit, 'trustedProxies' | 'ipv6Prefix'> {
   readonly per: Partition;
-  readonly trustedProxies: readonly string[];
-  readonly ipv6Prefix: number | undefined;
 }
 
 function sourceOf({ options, name, place }: Middleware, findings: Finding[]): RequestSource {
   const option = (path: string) => options.get(`sourcecriterion.${path}`);
-  const of = (per: Partition, rest: Partial<RequestSource> = {}): RequestSource => ({
-    ...{ per, trustedProxies: [], ipv6Prefix: undefined },
-    ...rest,
-  });
   const header = option('requestheadername');
   if (header !== undefined && header.text !== '') {
     const partition = headerPartition(header.text.trim());
@@ -96,14 +77,14 @@ function sourceOf({ options, name, place }: Middleware, findings: Finding[]): Re
         ? 'headgate does not count by this header. It counts the address of the client.'
         : `requests without the header share one bucket in Traefik, and headgate counts each of them for its address. ${INVENTED}`;
     findings.push(approximate(header.place, `requestHeaderName: ${header.text}`, why));
-    return of(partition ?? 'ip');
+    return { per: partition ?? 'ip' };
   }
   const host = option('requesthost');
   if (host !== undefined && host.text.toLowerCase() === 'true') {
     const why =
       'Traefik counts each host by itself, and headgate counts all requests of the policy together. With one host per router, both are the same.';
     findings.push(approximate(host.place, 'requestHost', why));
-    return of('global');
+    return { per: 'global' };
   }
   const depth = option('ipstrategy.depth');
   if (depth !== undefined && depth.text !== '0') {
@@ -113,28 +94,15 @@ function sourceOf({ options, name, place }: Middleware, findings: Finding[]): Re
   }
   const excluded = option('ipstrategy.excludedips');
   const networks = listed(excluded?.text ?? '');
-  const trustedProxies = networks.filter(
-    (each) => addressRange.safeParse(each).success && each !== 'cloudflare',
-  );
+  const trustedProxies = networks.filter(canBeTrusted);
   if (excluded !== undefined && trustedProxies.length < networks.length) {
-    findings.push(
-      leftOut(
-        excluded.place,
-        `excludedIPs of ${name}`,
-        'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
-      ),
-    );
+    findings.push(leftOut(excluded.place, `excludedIPs of ${name}`, UNTRUSTED));
   }
   const prefix = Number(option('ipstrategy.ipv6subnet')?.text ?? Number.NaN);
   const ipv6Prefix = prefix >= 32 && prefix <= 128 ? prefix : undefined;
   if (!Number.isNaN(prefix) && ipv6Prefix === undefined) {
-    findings.push(
-      leftOut(
-        place,
-        `ipv6Subnet: ${prefix}`,
-        'identity.ip.ipv6_prefix is from 32 to 128, and 64 without it.',
-      ),
-    );
+    const why = 'identity.ip.ipv6_prefix is from 32 to 128, and 64 without it.';
+    findings.push(leftOut(place, `ipv6Subnet: ${prefix}`, why));
   }
-  return of('ip', { trustedProxies, ipv6Prefix });
+  return { per: 'ip', trustedProxies, ipv6Prefix };
 }

@@ -1,0 +1,14 @@
+import { addressRange } from '../../../gateway/config/policy-file/access-schema.ts';
+
+/** Names such as `localhost` and ranges of every address are none. */
+export function isRange(network: string): boolean {
+  return addressRange.safeParse(network).success;
+}
+
+/** Other programs do not know the name `cloudflare`. */
+export function canBeTrusted(network: string): boolean {
+  return isRange(network) && network !== 'cloudflare';
+}
+
+export const UNTRUSTED =
+  'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.';
