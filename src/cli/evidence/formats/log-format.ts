@@ -6,7 +6,6 @@ export interface LogEntry {
   readonly method: string;
   /** The request target as the client spelled it, query included. */
   readonly target: string;
-  /** Undefined if the log does not have it, as everything below. */
   readonly host: string | undefined;
   /** The address that connected to the proxy, or that the proxy took for the client's. Without a port. */
   readonly address: string | undefined;
@@ -25,12 +24,11 @@ export interface LogFormat {
   /** What the stamp of a line means. A format with a duration in its lines computes the start: then it is `start`. */
   readonly timeIs: 'start' | 'end';
   readonly precisionMs: number;
-  /** Whether stamps have no time zone, so that `--tz` says it. */
+  /** Then `--tz` says the time zone. */
   readonly lacksZone: boolean;
-  /** Which address a line has, in words: `the address that connected to NGINX`. */
+  /** In words: `the address that connected to NGINX`. */
   readonly address: string;
   readonly samples: readonly string[];
-  /** What else a reader of the log must know: what it leaves out, and what to set. */
   readonly notes: readonly string[];
   /** Whether only this program writes such a line, where another format has the same text. */
   isProof?(line: string): boolean;
@@ -43,7 +41,7 @@ export interface LogFormat {
 export interface ParseOptions {
   readonly zone: string;
   readonly timeIs: 'start' | 'end' | undefined;
-  /** Names of fields whose values the entries shall have, as the log has them: `request.headers.X-Api-Key`. */
+  /** Names as the log has them: `request.headers.X-Api-Key`. */
   readonly fields: readonly string[];
 }
 
