@@ -19,6 +19,21 @@ export function percent(part: number, whole: number): string {
   return share > 99 ? `${Math.floor(share * 10) / 10} %` : `${share.toPrecision(2)} %`;
 }
 
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** `2026-11-22 00:53 (1,234)` */
+export function busiestText({ busiest_minute: busiest }: CountsReport): string {
+  return busiest === null
+    ? ''
+    : `${timeText(busiest.at).slice(0, -3)} (${count(busiest.requests)})`;
+}
+
+interface CountsReport {
+  readonly busiest_minute: { readonly at: string; readonly requests: number } | null;
+}
+
 /** `2026-11-22 00:53:32`, in UTC as the ISO time that is given. */
 export function timeText(iso: string | null): string {
   return iso === null ? '' : shortTime(iso);

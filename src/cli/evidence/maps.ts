@@ -1,5 +1,4 @@
 /** Maps that count. */
-
 export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
   let found = map.get(key);
   if (found === undefined) {
@@ -47,7 +46,5 @@ export function atRank(counts: Iterable<readonly [number, number]>, rank: number
 }
 
 export function totalOf(histogram: Histogram): number {
-  let total = 0;
-  for (const count of histogram.values()) total += count;
-  return total;
+  return [...histogram.values()].reduce((total, count) => total + count, 0);
 }

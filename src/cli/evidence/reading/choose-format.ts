@@ -50,12 +50,13 @@ function problemOf(
 ): string | undefined {
   const { understood, misread } = tried(format, lines);
   if (understood > 0) return undefined;
-  const other = bestOf(FORMATS.map((each) => tried(each, lines)));
+  const other = bestOf(FORMATS.map((each) => tried(each, lines)))?.format.name;
   const title = wanted.includes('$') ? 'the given log_format' : format.name;
-  const meant =
-    other === undefined
-      ? ''
-      : `; it looks like ${other.format.name}${wanted === AUTO ? ', and logs that are read together must have one format' : `: --format ${other.format.name}`}`;
+  const advice =
+    wanted === AUTO
+      ? ', and logs that are read together must have one format'
+      : `: --format ${other}`;
+  const meant = other === undefined ? '' : `; it looks like ${other}${advice}`;
   return `${name}: is not of the format ${title}; of ${linesOf(lines.length)}, none was understood: line ${misread?.line} fails at ${misread?.field}${meant}`;
 }
 
@@ -82,7 +83,6 @@ function programOf({ title }: LogFormat): string {
   return /^\w+/.exec(title)?.[0] ?? title;
 }
 
-/** So many lines are tried. */
 const TRIED_LINES = 100;
 
 interface Trial {
@@ -128,12 +128,10 @@ function tried(format: LogFormat, lines: readonly string[]): Trial {
 
 /** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
 function bestOf(trials: readonly Trial[]): Trial | undefined {
-  const [best] = trials
+  return trials
     .filter(({ understood }) => understood > 0)
-    .toSorted(
-      (a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs,
-    );
-  return best;
+    .sort((a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs)
+    .at(0);
 }
 
 /** The formats that came furthest, for a log that none fits: `nginx-combined: line 1 fails at time_local`. */

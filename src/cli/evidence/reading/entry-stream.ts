@@ -13,10 +13,9 @@ export interface MisreadLine {
 }
 
 export interface LineCounts {
-  /** All lines that are not blank: the sum of the next three. */
+  /** The sum of the next three; blank lines are left out. */
   readonly read: number;
   readonly understood: number;
-  /** Lines without an HTTP request, as far as the format knows them. */
   readonly withoutRequest: number;
   readonly misread: number;
   readonly firstMisread: readonly MisreadLine[];
@@ -29,7 +28,7 @@ export interface LineCounts {
 export interface EntryStreamOptions {
   readonly sources: number;
   readonly horizonMs: number;
-  /** Whether an entry is visited at all. Called for every entry that is not late, before they are in order. */
+  /** Others are not visited. Called for every entry that is not late, before they are in order. */
   readonly isWanted?: (entry: LogEntry) => boolean;
   readonly onMisread?: (line: MisreadLine) => void;
 }

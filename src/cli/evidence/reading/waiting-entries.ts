@@ -49,9 +49,7 @@ export class WaitingEntries {
     if (isWanted) second.waiting.push(waiting);
   }
 
-  /**
-   * Visits entries that start until `readyMs`, or later if too many are waiting. Returns the moment until which it did.
-   */
+  /** Visits entries that start until `readyMs`, or later if too many are waiting. Returns that moment. */
   visitUntil(readyMs: number, visit: (entry: LogEntry) => void): number {
     const untilMs = this.#bytes > this.#maxBytes ? this.#untilFits(readyMs) : readyMs;
     const keys = [...this.#seconds.keys()].filter((key) => key * SECOND_MS <= untilMs);

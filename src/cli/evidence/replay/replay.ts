@@ -103,9 +103,6 @@ export class Replay {
     this.#sameSecond?.flush();
     const { policies, limits, reasons, denied, newlyDenied, newlyAllowed } = this.#tally;
     const clients = this.#clients;
-    const [deniedClients, mostDenied] = clients.countAndTop('denied');
-    const [newlyDeniedClients, mostNewlyDenied] = clients.countAndTop('newlyDenied');
-    const [newlyAllowedClients, mostNewlyAllowed] = clients.countAndTop('newlyAllowed');
     return {
       ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
       isUncertain: this.#atOnce !== undefined,
@@ -115,10 +112,9 @@ export class Replay {
       clients: {
         all: clients.size,
         deniedRequests: denied,
-        denied: deniedClients,
-        newlyDenied: newlyDeniedClients,
-        newlyAllowed: newlyAllowedClients,
-        ...{ mostDenied, mostNewlyDenied, mostNewlyAllowed },
+        denied: clients.affected('denied'),
+        newlyDenied: clients.affected('newlyDenied'),
+        newlyAllowed: clients.affected('newlyAllowed'),
       },
     };
   }

@@ -51,13 +51,13 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
       decided: sum(reasons.values()),
       denied: clients.deniedRequests,
       clients: clients.all,
-      denied_clients: clients.denied,
+      denied_clients: clients.denied.count,
       without_address: facts.withoutAddress,
       logged_429: facts.answered429,
       reasons: Object.fromEntries([...reasons].sort()),
     },
     policies: policyReports(result, options),
-    clients: clients.mostDenied.map((row) => clientReport(row, nameOf)),
+    clients: clients.denied.most.map((row) => clientReport(row, nameOf)),
     ...(hasDifference && { difference: differenceReport(result, nameOf) }),
     notes: [...options.notes, ...notesOn(policies, options.mapping, result)],
   };
@@ -117,21 +117,21 @@ function clientReport(row: ClientRow, nameOf: (name: string) => string) {
 
 function differenceReport(result: ReplayResult, nameOf: (name: string) => string) {
   const { clients, newlyDenied, newlyAllowed } = result;
-  const changed = (rows: readonly ClientRow[], denials: 'newlyDenied' | 'newlyAllowed') =>
-    rows.map((row) => ({
+  const changed = (denials: 'newlyDenied' | 'newlyAllowed') =>
+    clients[denials].most.map((row) => ({
       client: nameOf(row.name),
       requests: row.requests,
       changed_requests: row[denials],
     }));
   return {
     newly_denied_requests: requestsOf(newlyDenied),
-    newly_denied_clients: clients.newlyDenied,
+    newly_denied_clients: clients.newlyDenied.count,
     newly_allowed_requests: requestsOf(newlyAllowed),
-    newly_allowed_clients: clients.newlyAllowed,
+    newly_allowed_clients: clients.newlyAllowed.count,
     newly_denied: changeReports(newlyDenied),
     newly_allowed: changeReports(newlyAllowed),
-    clients_newly_denied: changed(clients.mostNewlyDenied, 'newlyDenied'),
-    clients_newly_allowed: changed(clients.mostNewlyAllowed, 'newlyAllowed'),
+    clients_newly_denied: changed('newlyDenied'),
+    clients_newly_allowed: changed('newlyAllowed'),
   };
 }
 
@@ -147,8 +147,10 @@ function requestsOf(changes: ReadonlyMap<string, Change>): number {
 
 /** `client 1`, `client 2`: in the order of the lists, so that the same log gives the same names. Keys keep their ids. */
 function numberedClients({ clients }: ReplayResult): (name: string) => string {
-  const { mostDenied, mostNewlyDenied, mostNewlyAllowed } = clients;
-  const listed = [...mostDenied, ...mostNewlyDenied, ...mostNewlyAllowed].map(({ name }) => name);
+  const { denied, newlyDenied, newlyAllowed } = clients;
+  const listed = [denied, newlyDenied, newlyAllowed].flatMap(({ most }) =>
+    most.map(({ name }) => name),
+  );
   const numbers = new Map([...new Set(listed)].map((name, i) => [name, `client ${i + 1}`]));
   return (name) => (name.startsWith(KEY_NAME) ? name : (numbers.get(name) ?? name));
 }

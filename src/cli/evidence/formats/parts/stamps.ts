@@ -37,12 +37,12 @@ function remembering(read: (text: string) => number): ReadStamp {
   };
 }
 
-const DAY = '(0[1-9]|[12]\\d|3[01])';
-const CLOCK = '([01]\\d|2[0-3]):([0-5]\\d):([0-5]\\d|60)';
 /** `05/Jan/2026:10:20:30 +0000`, or `05/Jan/2026:10:20:30.123` in the local time. */
-const COMMON = new RegExp(`^${DAY}/(\\w{3})/(\\d{4}):${CLOCK}(?:\\.(\\d+)$| (.+)$|$)`);
+const COMMON =
+  /^(0[1-9]|[12]\d|3[01])\/(\w{3})\/(\d{4}):([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d+)$| (.+)$|$)/;
 /** `2026-01-05T10:20:30.123456Z`, with any fraction, `Z` or `+01:00`; without a zone it is local time. */
-const ISO = new RegExp(`^(\\d{4})-(0[1-9]|1[0-2])-${DAY}[T ]${CLOCK}(?:[.,](\\d+))?(.*)$`);
+const ISO =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:[.,](\d+))?(.*)$/;
 const OFFSET = /^([+-])(\d\d)(?::?(\d\d))?$/;
 
 function commonStamp(text: string, local: LocalTime): number {
