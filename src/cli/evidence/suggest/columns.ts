@@ -1,5 +1,4 @@
 /** Numbers in a typed array that grows. Ten million entries of a log would not fit into memory as objects. */
-
 type NumberArray = Float64Array | Uint32Array | Uint8Array;
 
 const FIRST_CAPACITY = 1_024;

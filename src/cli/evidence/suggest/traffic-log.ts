@@ -16,12 +16,6 @@ export interface TrafficLogOptions {
   readonly routes: RouteFinder;
 }
 
-export interface LeftOut {
-  unknownClient: number;
-  exempt: number;
-  malformed: number;
-}
-
 /** Parallel arrays: an index for each request, in order of time. */
 export interface Recorded {
   readonly timesMs: Float64Array;
@@ -43,7 +37,7 @@ const FIXED_SALTS = {
 };
 
 export class TrafficLog {
-  readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
+  readonly leftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
   deniedBefore = 0;
   hasHosts = false;
@@ -82,10 +76,13 @@ export class TrafficLog {
       trace: undefined,
     };
     const { partition, kind, access } = policies.identify(request, context);
-    const group = access === 'exempt' ? undefined : routes.groupOf(request);
+    if (access === 'exempt') {
+      leftOut.exempt++;
+      return;
+    }
+    const group = routes.groupOf(request);
     if (group === undefined) {
-      if (access === 'exempt') leftOut.exempt++;
-      else leftOut.malformed++;
+      leftOut.malformed++;
       return;
     }
     if (entry.status === 429) this.deniedBefore++;
