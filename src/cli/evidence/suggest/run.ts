@@ -3,16 +3,14 @@ import { validateFiles } from '../../../gateway/config/policy-file/read.ts';
 import { readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { interruptible } from '../../output/interrupt.ts';
-import { terminalLine } from '../../output/output.ts';
 import { count, counted } from '../figures.ts';
 import { type LogFlags, openLogs, parsingOf } from '../log-options.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
 import { largePolicySetOf, readPolicyFile } from '../policies.ts';
-import { startProgress } from '../progress.ts';
 import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
 import { LogError } from '../reading/log-error.ts';
 import type { OpenLog } from '../reading/open-log.ts';
-import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';
+import { INTERRUPTED, readChunks } from '../reading/read-chunks.ts';
 import { adviceOn } from './advice.ts';
 import { suggestionsJson } from './json.ts';
 import { findPathRoutes } from './path-routes.ts';
@@ -109,10 +107,8 @@ async function readLogs(
   const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
   const visit = traffic.add.bind(traffic);
   using interrupt = interruptible();
-  using progress = startProgress(log, terminalLine());
-  for await (const chunk of untilAborted(log.chunks(), interrupt.signal)) {
+  for await (const chunk of readChunks(log, interrupt.signal, () => stream.counts.read)) {
     stream.add(chunk, visit);
-    progress.lines(stream.counts.read);
     // Lets Ctrl+C and the progress come through.
     await new Promise((resolve) => setImmediate(resolve));
   }
