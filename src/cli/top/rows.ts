@@ -1,5 +1,4 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
-
 import { clientText } from '../../gateway/operations/texts.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { type Pane, type TopState, withPane } from './state.ts';
@@ -49,14 +48,12 @@ export function clientRows({ snapshot, panes }: TopState): DeniedClient[] {
   const { order } = panes.clients;
   const filter = panes.clients.filter.trim();
   return (snapshot?.denied.clients ?? [])
-    .filter(
-      (each) =>
-        // The gateways have searched already, and know more than a row shows.
-        filter === snapshot?.filter ||
-        [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
-          includes(text, filter),
-        ),
-    )
+    .filter((each) => {
+      // The gateways have searched already, and know more than a row shows.
+      if (filter === snapshot?.filter) return true;
+      const { client, policy, reason, decision_id: id } = each;
+      return [clientText(each), client, policy, reason, id].some((text) => includes(text, filter));
+    })
     .sort(CLIENT_ORDERS[order]?.compare);
 }
 
