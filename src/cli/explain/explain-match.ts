@@ -1,5 +1,4 @@
 /** Explains which limit of rate limit files applies to a descriptor of a request. */
-
 import { compileRules } from '../../gateway/ratelimit/rules/compile.ts';
 import { explainMatch } from '../../gateway/ratelimit/rules/describe.ts';
 import type { Entry } from '../../gateway/ratelimit/rules/rule.ts';

@@ -1,5 +1,4 @@
-/** Tables of what gateways answer, and the cells that several of them have. */
-
+/** Tables of what gateways report, and the cells that several of them have. */
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { relativeTime, shortTime } from '../../gateway/operations/texts.ts';
 import type { Line, Toned } from '../output/output.ts';
