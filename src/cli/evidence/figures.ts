@@ -1,7 +1,6 @@
 /** Numbers and times as people read them. */
 import { shortTime } from '../../gateway/operations/texts.ts';
 
-/** `1,234,567` */
 export function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -63,7 +63,6 @@ function addMapping(text: string, before: readonly MappedField[]): readonly Mapp
   return [...before, asMapping(text)];
 }
 
-/** Reads an option. What `read` throws is said as a mistake on the command line. */
 export function orInvalid<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

@@ -8,7 +8,6 @@ export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () 
   return found;
 }
 
-/** Adds the values of keys that both maps have. */
 export function mergeInto<Key, Value>(
   to: Map<Key, Value>,
   from: ReadonlyMap<Key, Value>,
@@ -28,7 +27,6 @@ export function countValue(histogram: Histogram, value: number): void {
   histogram.set(value, (histogram.get(value) ?? 0) + 1);
 }
 
-/** The numbers in ascending order, each with its count. */
 export function ascending(histogram: Histogram): [value: number, count: number][] {
   return [...histogram].sort(([a], [b]) => a - b);
 }

@@ -24,7 +24,6 @@ const TONES: ReadonlyMap<string, Toned['tone']> = new Map([
   ['off', 'bad'],
 ]);
 
-/** The access of a client or the mode of a policy, in its color. */
 export function toned(text: string): Toned | string {
   const tone = TONES.get(text);
   return tone === undefined ? text : { text, tone };

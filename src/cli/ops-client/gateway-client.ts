@@ -30,7 +30,6 @@ interface Answer<T> {
 
 /** Answers of the check port, and of an ops port that lacks the operation, begin like this. */
 const NOT_THE_OPS_API = /^Nothing is here\./;
-/** No operation takes longer. */
 const TIMEOUT_MS = 10_000;
 const NO_TOKEN =
   'HEADGATE_ADMIN_TOKEN is not set: set it for the gateway and for this command, to at least 16 characters; without it a gateway in place of envoyproxy/ratelimit shows health and metrics only';

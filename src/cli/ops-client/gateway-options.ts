@@ -46,7 +46,6 @@ export function readClient(typed: string): string {
   return typed === '-' ? (readFileSync(0, 'utf8').split('\n')[0]?.trim() ?? '') : typed;
 }
 
-/** The name for the audit log: what `--by` says, otherwise the account. */
 export function operatorName({ by }: ChangeFlags): string {
   if (by !== undefined) return by;
   try {

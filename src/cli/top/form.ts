@@ -7,7 +7,6 @@ import { lineOf, wrapped } from './text.ts';
 
 export interface Answers {
   readonly mode?: PolicyMode;
-  /** Empty if the operator gave none. */
   readonly reason?: string;
   readonly for?: string;
 }
@@ -23,11 +22,9 @@ export interface Subject {
 export interface Form {
   readonly action: ActionName;
   readonly subject: Subject;
-  /** Shown before it is confirmed. */
   readonly note?: string | undefined;
   readonly answers: Answers;
   readonly typed: string;
-  /** What is wrong with the last text. */
   readonly problem?: string | undefined;
 }
 
@@ -73,7 +70,6 @@ export function pressInForm(form: Form, key: Key): Form | 'done' | 'given up' {
   return { ...form, typed: edited(form.typed, key), problem: undefined };
 }
 
-/** A line of text after a key. */
 export function edited(text: string, { name, text: char }: Key): string {
   if (name === 'backspace') return [...text].slice(0, -1).join('');
   if (name === 'ctrl-u') return '';

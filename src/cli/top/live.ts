@@ -15,7 +15,6 @@ import { type Key, takeTerminal } from './terminal.ts';
 import { explainClient, liftForm } from './why.ts';
 
 export interface TopFlags extends ChangeFlags, OutputFlags {
-  /** Milliseconds. */
   readonly interval: number;
   readonly once?: boolean;
 }
@@ -34,7 +33,6 @@ export async function runTop({ output, interval, once, ...flags }: TopFlags): Pr
   process.exit(code);
 }
 
-/** Ages of data grow on the screen so often. */
 const TICK_MS = 1_000;
 
 /** Resolves when the operator quits; the terminal is as before then. */
@@ -123,7 +121,6 @@ class Live {
     this.#show(answer(this.#state));
   }
 
-  /** Returns what the answer makes of the state. */
   async #read(): Promise<(state: TopState) => TopState> {
     try {
       const snapshot = (await gather(this.#flags, this.#state.panes.clients.filter.trim())).read();

@@ -8,9 +8,7 @@ import type { Key } from './terminal.ts';
 
 export type Effect =
   | { readonly kind: 'quit' | 'suspend' | 'redraw' | 'refresh' }
-  /** Finds out why a client is denied. */
   | { readonly kind: 'explain'; readonly client: DeniedClient }
-  /** Finds out which override of a client could be lifted. */
   | { readonly kind: 'find override'; readonly client: DeniedClient }
   | { readonly kind: 'change'; readonly form: Form };
 
@@ -94,7 +92,6 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
   }
 }
 
-/** Back to the tables, and there to all rows. */
 function goBack(state: TopState): Pressed {
   if (state.why !== undefined) return { state: { ...state, why: undefined } };
   const isSearched = state.panes[state.pane].filter !== '';

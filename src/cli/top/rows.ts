@@ -68,7 +68,6 @@ export function withNextOrder(state: TopState): TopState {
   return withPane(state, { order: (panes[pane].order + 1) % length });
 }
 
-/** The chosen policy, whichever table has the keys. */
 export function chosenPolicy(state: TopState): Policy | undefined {
   return policyRows(state)[chosenIndex(state, 'policies')];
 }
@@ -85,7 +84,6 @@ export function chosenIndex(state: TopState, pane: Pane): number {
   return index >= 0 ? index : Math.max(0, Math.min(chosen.index, names.length - 1));
 }
 
-/** Chooses the row that is so many rows further. */
 export function moved(state: TopState, by: number): TopState {
   const names = rowNames(state, state.pane);
   const from = chosenIndex(state, state.pane);

@@ -113,7 +113,6 @@ function footer(state: TopState, { columns, rows }: Size): Line[] {
   return [...(level === 'plain' ? lines : lines.map((line) => lineOf(line, level))), keys];
 }
 
-/** How the table that has the keys is sorted and filtered. */
 function viewLine(state: TopState): Line {
   const { pane, panes } = state;
   const { length } = pane === 'policies' ? policyRows(state) : clientRows(state);

@@ -5,7 +5,6 @@ import type { DeniedClient, Policy, Snapshot } from './gather.ts';
 export type Pane = 'policies' | 'clients';
 
 export interface PaneState {
-  /** Index into the orders of the pane. */
   readonly order: number;
   readonly filter: string;
   /** `index` is where the row was when it was last seen. */
@@ -23,14 +22,12 @@ export interface Notice {
 }
 
 export interface TopState {
-  /** Undefined if the operator named no gateway. */
   readonly url: string | undefined;
   readonly snapshot: Snapshot | undefined;
   /** When the snapshot came, on the clock of this machine; milliseconds since the epoch. */
   readonly receivedMs: number;
   /** On the same clock. */
   readonly nowMs: number;
-  /** The reason, if the last update failed. */
   readonly failure: string | undefined;
   readonly pane: Pane;
   readonly panes: Readonly<Record<Pane, PaneState>>;

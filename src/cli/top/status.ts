@@ -25,7 +25,6 @@ export function statements(state: TopState): Statement[] {
   return [{ text: `Data of ${age} ago: ${failure}. Trying again.`, tone: 'bad' }, ...lines];
 }
 
-/** Store, gateways and policy file. */
 export function factsText(overview: Output<'overview'>): string {
   const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
   const states = store.states.map(({ state, policies, gateways: count }) => {

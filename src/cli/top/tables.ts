@@ -8,7 +8,6 @@ import { denialRateOf, denialsOf } from './rows.ts';
 import type { Column } from './table.ts';
 import { clockText } from './text.ts';
 
-/** Terminals with so many columns show more. */
 const WIDE = 110;
 const VERY_WIDE = 170;
 

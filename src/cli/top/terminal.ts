@@ -13,7 +13,6 @@ export interface Key {
   readonly text: string;
 }
 
-/** What readline says of a key. */
 interface Keypress {
   readonly name?: string | undefined;
   readonly ctrl?: boolean | undefined;
@@ -83,7 +82,6 @@ export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEve
   stdin.on('keypress', (char: string | undefined, pressed: Keypress) => {
     for (const key of keysOf(char, pressed)) onKey(key);
   });
-  // The terminal is gone.
   stdin.on('end', () => process.exit());
   take();
   stdin.resume();

@@ -31,7 +31,6 @@ export function padded(text: string, width: number, align: 'left' | 'right' = 'l
   return align === 'left' ? text + spaces : spaces + text;
 }
 
-/** Breaks a text between words. Longer words are cut. */
 export function wrapped(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';

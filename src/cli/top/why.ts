@@ -25,7 +25,6 @@ export async function explainClient(
   return [...denial, '', ...limits];
 }
 
-/** A form that lifts the override of a client, or why there is none. */
 export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promise<Form | string> {
   const name = clientText(client);
   try {

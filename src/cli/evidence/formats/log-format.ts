@@ -4,29 +4,23 @@ export interface LogEntry {
   /** When the request started, or as near as the log says, in milliseconds since the epoch. May have fractions. */
   readonly startMs: number;
   readonly method: string;
-  /** The request target as the client spelled it, query included. */
   readonly target: string;
   readonly host: string | undefined;
   /** The address that connected to the proxy, or that the proxy took for the client's. Without a port. */
   readonly address: string | undefined;
-  /** X-Forwarded-For, as far as the proxy received it. */
   readonly forwardedFor: string | undefined;
   readonly status: number | undefined;
   readonly userAgent: string | undefined;
-  /** The values of the wanted fields, in their order. */
   readonly fields: readonly (string | undefined)[];
 }
 
 export interface LogFormat {
-  /** What `--format` takes: `nginx-combined`, or an NGINX log_format string. */
   readonly name: string;
   readonly title: string;
   /** What the stamp of a line means. A format with a duration in its lines computes the start: then it is `start`. */
   readonly timeIs: 'start' | 'end';
   readonly precisionMs: number;
-  /** Then `--tz` says the time zone. */
   readonly lacksZone: boolean;
-  /** In words: `the address that connected to NGINX`. */
   readonly address: string;
   readonly samples: readonly string[];
   readonly notes: readonly string[];
@@ -41,7 +35,6 @@ export interface LogFormat {
 export interface ParseOptions {
   readonly zone: string;
   readonly timeIs: 'start' | 'end' | undefined;
-  /** Names as the log has them: `request.headers.X-Api-Key`. */
   readonly fields: readonly string[];
 }
 

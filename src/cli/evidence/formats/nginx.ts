@@ -35,7 +35,6 @@ export const nginxCombined: LogFormat = textFormat({
   isProof: (line) => PROOF.test(line),
 });
 
-/** Splits lists of names at their spaces. */
 const keysOf = (names: Readonly<Partial<Record<Variable, string>>>) =>
   Object.fromEntries(Object.entries(names).map(([variable, keys]) => [variable, keys.split(' ')]));
 

@@ -12,7 +12,6 @@ import {
   tableOf,
 } from './html.ts';
 
-/** Shown before the reader unfolds the others. */
 const SHOWN_CLIENTS = 10;
 
 export function clientSection(clients: readonly ClientReport[], denied: number): Html {

@@ -11,7 +11,6 @@ export interface PeakBin {
 
 export type PeakSummary = ReturnType<typeof summaryOf>;
 
-/** Each peak up to this one has its own bin. */
 const MOST_SINGLE = 40;
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 

@@ -11,7 +11,6 @@ import { policySection } from './policy-section.ts';
 import { timeSection } from './time-section.ts';
 import { timeSeriesOf } from './time-series.ts';
 
-/** One HTML file that needs no network. The same report gives the same bytes. */
 export function replayPage(report: ReplayReport, charts: ReplayCharts): string {
   const series = timeSeriesOf(charts.policies);
   const { requests, policies } = report;

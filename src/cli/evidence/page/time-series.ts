@@ -32,7 +32,6 @@ export function timeSeriesOf(charts: readonly PolicyChart[]) {
   return { fromMs, minutesPerPoint, policies };
 }
 
-/** A row of the table: sums, and the highest minutes. */
 export interface TimeRow {
   readonly atMs: number;
   requests: number;
@@ -43,7 +42,6 @@ export interface TimeRow {
 
 const MOST_ROWS = 200;
 const DAY = 1_440;
-/** Minutes that a row may stand for. */
 const ROW_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, DAY, 7 * DAY, 28 * DAY];
 
 export function timeTableOf(minutes: readonly MinutePoint[]) {

@@ -78,7 +78,6 @@ function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginni
   return `${same}. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
 }
 
-/** `Apache` of `Apache httpd, combined`. */
 function programOf({ title }: LogFormat): string {
   return /^\w+/.exec(title)?.[0] ?? title;
 }
@@ -134,7 +133,6 @@ function bestOf(trials: readonly Trial[]): Trial | undefined {
     .at(0);
 }
 
-/** The formats that came furthest, for a log that none fits: `nginx-combined: line 1 fails at time_local`. */
 function nearest(trials: readonly Trial[]): string[] {
   return trials
     .toSorted((a, b) => (b.misread?.reach ?? 0) - (a.misread?.reach ?? 0))

@@ -72,7 +72,6 @@ export async function* decompressed(
     if (piece === undefined) stream.end();
     else {
       stream.write(piece, (error) => {
-        // After an error, `close` follows.
         isTaken = !error;
         wake();
       });

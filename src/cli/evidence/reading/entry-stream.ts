@@ -19,7 +19,6 @@ export interface LineCounts {
   readonly withoutRequest: number;
   readonly misread: number;
   readonly firstMisread: readonly MisreadLine[];
-  /** Entries that start before an earlier line of their source. */
   readonly outOfOrder: number;
   /** Entries that came after the horizon, when later ones may have been visited already. They are skipped. */
   readonly late: number;

@@ -50,7 +50,6 @@ export class LineCutter {
     return only !== undefined && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
   }
 
-  /** Keeps just enough of an over-long line to report it. */
   #keep(rest: Buffer): void {
     this.#hasLineBreak = rest.includes(LINE_FEED);
     this.#isSkipping = !this.#hasLineBreak && rest.length > MAX_LINE_BYTES;

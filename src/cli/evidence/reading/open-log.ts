@@ -15,23 +15,19 @@ import { Unwrapper } from './unwrapper.ts';
 export interface LogOptions extends ParseOptions {
   /** `-` is standard input. */
   readonly paths: readonly string[];
-  /** `auto`, the name of a format, or an NGINX log_format string. */
   readonly format: string;
   /** What `-` reads, if not standard input. */
   readonly input?: AsyncIterable<Uint8Array>;
 }
 
 export interface LogProgress {
-  /** Of the files as they are, compressed or not. */
   readonly bytesRead: number;
   readonly bytesTotal: number | undefined;
 }
 
 export interface OpenLog {
-  /** In a thread, `formatNamed(format.name)` gives it again. */
   readonly format: LogFormat;
   readonly detected: string;
-  /** Names for people; a source is an index here. */
   readonly sources: readonly string[];
   /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
   chunks(): AsyncGenerator<LogChunk>;

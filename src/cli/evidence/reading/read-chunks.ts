@@ -8,7 +8,6 @@ import type { LogProgress, OpenLog } from './open-log.ts';
 const EVERY_MS = 200;
 const BAR_WIDTH = 24;
 
-/** `linesRead` says how many lines of the chunks are read. */
 export async function* readChunks(
   log: OpenLog,
   signal: AbortSignal,

@@ -4,7 +4,6 @@
  */
 import type { LogEntry } from '../formats/log-format.ts';
 
-/** An entry takes about this much besides its line. */
 const ENTRY_BYTES = 500;
 /** 100,000 ordinary lines. */
 const MAX_BYTES = 67_108_864;

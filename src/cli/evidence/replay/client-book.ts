@@ -2,7 +2,6 @@
 import { getOrAdd } from '../maps.ts';
 
 export interface ClientEntry extends ClientRow {
-  /** What the client was counted for already: a bit for each, see `Sightings`. */
   readonly seen: number[];
 }
 

@@ -29,7 +29,6 @@ export interface ReplayOptions {
   readonly mapping: readonly MappedField[];
   readonly precisionMs: number;
   readonly measuresPeaks: boolean;
-  /** This thread, from 0, and their number. */
   readonly thread: number;
   readonly threads: number;
 }
@@ -43,7 +42,6 @@ export class Replay {
   readonly #clientOf: ReturnType<typeof compileLogClient>;
   readonly #now: Decider;
   readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
-  /** Decides as if all requests of one second came at once. */
   readonly #atOnce: Decider | undefined;
   readonly #sameSecond: SameSecond | undefined;
   readonly #tally = new Tally();

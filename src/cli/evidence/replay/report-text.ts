@@ -9,7 +9,6 @@ import type {
   ReplayReport,
 } from './report.ts';
 
-/** A part of the text: lines, or a table whose first row has the names of its columns. */
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
 

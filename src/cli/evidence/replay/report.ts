@@ -103,7 +103,6 @@ function countsReport(counts: Counts = newCounts(), notEvaluated: string | undef
   };
 }
 
-/** The first of equals in time. */
 function busiestMinute({ minutes }: Counts) {
   const [busiest] = [...minutes].sort(([a, [first]], [b, [second]]) => second - first || a - b);
   if (busiest === undefined) return null;

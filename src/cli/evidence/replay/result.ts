@@ -43,15 +43,12 @@ interface ClientTotals extends Readonly<Record<Denials, Affected>> {
   readonly deniedRequests: number;
 }
 
-/** Clients with such denials, and those with the most of them. */
 export interface Affected {
   readonly count: number;
   readonly most: readonly ClientRow[];
 }
 
-/** What the log says, whatever the policies are. Every thread sees all of it. */
 export interface LogFacts {
-  /** Requests without the address of a client, which are not decided. */
   withoutAddress: number;
   withHost: number;
   answered429: number;

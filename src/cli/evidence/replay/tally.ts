@@ -31,7 +31,6 @@ export class Tally {
     this.#addDenial(decision, client, atMs);
   }
 
-  /** Counts a denial, or one that a policy in shadow mode would have given. */
   #addDenial({ policy, binding }: Decision, client: ClientEntry, atMs: number): void {
     // A denial that no policy gave, for a malformed path or a blocked client, has its reason only.
     const counts = this.policies.get(policy);

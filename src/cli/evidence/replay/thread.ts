@@ -10,7 +10,6 @@ import type { ReplayResult } from './result.ts';
 
 export const THREAD_FILE = new URL(import.meta.url);
 
-/** Plain data, so that threads can share it. */
 export interface ThreadOptions extends Omit<ReplayOptions, 'policies' | 'against'> {
   readonly format: string;
   readonly parsing: ParseOptions;

@@ -26,7 +26,6 @@ export function adviceOn({ routes, fitted }: Suggestions): string[] {
   return [...advice, ...routes.flatMap(outliersIn)];
 }
 
-/** The route and the peaks of the first window in which a few clients are far above all others. */
 function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
   const chosen = proposal?.windows.map(({ windowMs }) => windowMs) ?? [];
   const found = evidence.peaks.find(

@@ -29,9 +29,7 @@ export interface ChoiceOptions {
   readonly precisionMs: number;
 }
 
-/** Without a gap, the limit is this many times the floor. */
 const MARGIN = 1.5;
-/** A shorter log does not show the peaks of a window. */
 const LEAST_WINDOWS_IN_LOG = 2;
 const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
@@ -124,7 +122,6 @@ function rounded({ limit, windowMs }: WindowLimit, capacity: WindowLimit | undef
   return { limit: Math.min(round, roundDown(possible)), windowMs };
 }
 
-/** Leaves out a limit that another one always reaches first. */
 function binding(limits: readonly WindowLimit[]): WindowLimit[] {
   const [burst, sustained] = limits;
   if (burst === undefined || sustained === undefined) return [...limits];

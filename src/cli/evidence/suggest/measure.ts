@@ -12,7 +12,6 @@ import {
 } from './statistics.ts';
 import { dayOf, WINDOWS, type WindowLimit } from './windows.ts';
 
-/** Those of `of` that limits would have denied. */
 export interface Denied extends Share {
   readonly denied: number;
   readonly of: number;

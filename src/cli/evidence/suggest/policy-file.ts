@@ -120,7 +120,6 @@ function capacityEntry(document: Document, capacity: WindowLimit) {
   return entry;
 }
 
-/** headgate's own default, for requests without evidence. */
 const DEFAULT_LIMITS = '[1000/1h]';
 
 /** `sources`: of the client's identity; undefined for headgate's default. */

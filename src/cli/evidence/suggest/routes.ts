@@ -5,9 +5,7 @@ import type { Policy } from '../../../gateway/core/policy.ts';
 import { getOrAdd } from '../maps.ts';
 
 export interface Route {
-  /** The name of its policy; `default` for the rest. */
   readonly name: string;
-  /** For people: `POST /api/login`, or the name of the policy. */
   readonly title: string;
   /** Only routes that were found in the log have one. */
   readonly match: { readonly methods: readonly string[]; readonly path: string } | undefined;

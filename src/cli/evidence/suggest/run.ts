@@ -23,7 +23,6 @@ import type { WindowLimit } from './windows.ts';
 
 export interface SuggestFlags extends LogFlags {
   readonly policies?: string;
-  /** In milliseconds; whole days. */
   readonly holdout?: number;
   readonly capacity?: WindowLimit;
 }
@@ -82,7 +81,6 @@ function policySetOf(
 }
 
 const ONE_THREAD = 1;
-/** Stands for the path of a file that is not on disk. */
 const DRAFT = 'draft';
 
 /** A user identifies a client only if the policy file says so. */

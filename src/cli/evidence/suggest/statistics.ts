@@ -14,7 +14,6 @@ export function daysNeeded(quantile: number): number {
   return Math.ceil(Math.log(1 - CONFIDENCE) / Math.log(quantile));
 }
 
-/** Undefined if there is not enough evidence. */
 export function floorOf(peaks: Histogram, quantile: number): Floor | undefined {
   const total = totalOf(peaks);
   const above = valuesAbove(total, quantile);

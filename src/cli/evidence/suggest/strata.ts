@@ -12,7 +12,6 @@ export function isBot(stratum: Stratum): boolean {
 
 /** One person has a few devices. Behind an address with this many user agents are several. */
 const MANY_AGENTS = 5;
-/** Fewer requests say nothing about a habit. */
 const ENOUGH = 20;
 const ENOUGH_PAGES = 50;
 const MANY_ERRORS = 0.5;

@@ -27,9 +27,7 @@ export type Extent = ReturnType<typeof extentOf>;
 export interface Suggestions {
   readonly fitted: Extent;
   readonly heldOut: Extent | undefined;
-  /** The names of policies without a request. */
   readonly unmatched: readonly string[];
-  /** By requests, most first; the default comes last. */
   readonly routes: readonly RouteSuggestion[];
 }
 

@@ -9,7 +9,6 @@ export type Traffic = ReturnType<typeof trafficIn>;
 /** Visits each client with its requests to the route, in order of time. */
 export type VisitClient = (stratum: Stratum, timesMs: Float64Array, place: number) => void;
 
-/** A period of time; the end is not part of it. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -114,7 +113,6 @@ export class RouteTraffic {
     this.#timesMs[this.#length++] = timeMs;
   }
 
-  /** `place` counts the clients from 0. */
   eachClient(visit: VisitClient): void {
     const { values: clients } = this.#clients;
     const { values: starts } = this.#starts;

@@ -77,7 +77,6 @@ function statusAt(line: string, at: number): number {
   return areDigits && areSpaces ? hundreds * 100 + tens * 10 + ones : Number.NaN;
 }
 
-/** Where the agent begins, after `512 "referer" "`; or -1. */
 function agentStart(line: string, bytesAt: number): number {
   let at = bytesAt;
   while (isDigit(line.charCodeAt(at) - 48) || line.charCodeAt(at) === MINUS) at++;

@@ -153,7 +153,6 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-/** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
 function addressReader(at: PlaceOf) {
   const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
   const real = at('realip_remote_addr');

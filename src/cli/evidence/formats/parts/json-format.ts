@@ -6,7 +6,6 @@ import { type Cell, fieldName } from './values.ts';
 
 export interface JsonFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
-  /** The paths of each variable; the first that a line has counts. */
   readonly keys: Readonly<Partial<Record<Variable, readonly string[]>>>;
   /** Paths that every line of a request has, beside a stamp and the request: they tell this format from others. */
   readonly marks: readonly string[];
@@ -63,7 +62,6 @@ function reader({ keys, marks, stampIs, isOther, hidden }: JsonFormat, options: 
   return { parse, maker, cellsOf };
 }
 
-/** What the stamps of the lines mean, and how fine they are. */
 function measured(
   format: JsonFormat,
   lines: readonly string[],

@@ -79,7 +79,6 @@ function endWithoutText(name: string, next: string | undefined): EndOf {
       ? (line) => line.length
       : (line, from) => (line.includes('"', from) ? -1 : line.length);
   }
-  // A path follows without anything between.
   if (next === 'request_uri' || next === 'uri') return (line, from) => line.indexOf('/', from);
   throw new ConfigError([
     `--format: nothing stands between $${name} and the next variable, so its end cannot be found`,

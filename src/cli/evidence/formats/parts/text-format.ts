@@ -15,7 +15,6 @@ export interface TextFormat
   readonly lacksZone?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
-  /** Makes a parser that is tried before the layouts, if no field is wanted. */
   readonly fast?: (zone: string) => FastParse;
 }
 
