@@ -84,16 +84,7 @@ function programOf({ title }: LogFormat): string {
 
 const TRIED_LINES = 100;
 
-interface Trial {
-  readonly format: LogFormat;
-  readonly lines: number;
-  readonly entries: number;
-  readonly understood: number;
-  readonly proofs: number;
-  readonly misread:
-    | { readonly line: number; readonly field: string; readonly reach: number }
-    | undefined;
-}
+type Trial = ReturnType<typeof tried>;
 
 const WITHOUT_OPTIONS: ParseOptions = { zone: 'UTC', timeIs: undefined, fields: [] };
 
@@ -108,20 +99,20 @@ export function firstLines(bytes: Buffer): string[] {
   return lines;
 }
 
-function tried(format: LogFormat, lines: readonly string[]): Trial {
+function tried(format: LogFormat, lines: readonly string[]) {
   const parse = format.compile(WITHOUT_OPTIONS);
   let [entries, understood, proofs] = [0, 0, 0];
-  let misread: Trial['misread'];
-  lines.forEach((line, i) => {
+  let misread: { line: number; field: string; reach: number } | undefined;
+  for (const [i, line] of lines.entries()) {
     const made = parse(line);
     if (made instanceof Misread) {
       misread ??= { line: i + 1, field: made.field, reach: made.reach };
-      return;
+      continue;
     }
     understood++;
     if (made !== undefined) entries++;
     if (format.isProof?.(line)) proofs++;
-  });
+  }
   return { format, lines: lines.length, entries, understood, proofs, misread };
 }
 

@@ -17,10 +17,9 @@ import {
 import { compileLogClient, KEY_NAME } from './client-address.ts';
 import { ClientBook } from './client-book.ts';
 import { Decider } from './decider.ts';
-import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { evaluabilityOf } from './evaluable.ts';
 import { Peaks } from './peaks.ts';
-import type { LogFacts, ReplayResult } from './result.ts';
-import { SameSecond } from './same-second.ts';
+import { newFacts, type ReplayResult } from './result.ts';
 import { Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -48,13 +47,7 @@ export class Replay {
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
   readonly #peaks: Peaks | undefined;
-  readonly #facts: LogFacts = {
-    withoutAddress: 0,
-    withHost: 0,
-    answered429: 0,
-    fromMs: Number.POSITIVE_INFINITY,
-    toMs: Number.NEGATIVE_INFINITY,
-  };
+  readonly #facts = newFacts();
 
   constructor(options: ReplayOptions) {
     const { policies, against, mapping, precisionMs, threads } = options;
@@ -64,11 +57,7 @@ export class Replay {
     this.#clientOf = compileLogClient(policies.naming, threads);
     const salts = new SaltBooks();
     const decider = (set: PolicySet) =>
-      new Decider({
-        salts,
-        ...evaluabilityOf(set.policies, knownIdentities(mapping)),
-        policies: set,
-      });
+      new Decider({ ...evaluabilityOf(set.policies, mapping), salts, policies: set });
     this.#now = decider(policies);
     this.#before = against && {
       decider: decider(against),
@@ -156,6 +145,34 @@ export class Replay {
   #keyName(partition: string): string {
     const listed = this.#options.policies.listedClients.get(partition);
     return listed === undefined ? partition : KEY_NAME + listed.id;
+  }
+}
+
+/**
+ * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
+ * in the order of the log.
+ */
+class SameSecond {
+  readonly #precisionMs: number;
+  readonly #visit: (entry: LogEntry, atMs: number) => void;
+  #waiting: LogEntry[] = [];
+
+  constructor(precisionMs: number, visit: (entry: LogEntry, atMs: number) => void) {
+    this.#precisionMs = precisionMs;
+    this.#visit = visit;
+  }
+
+  add(entry: LogEntry): void {
+    if (this.#waiting[0]?.startMs !== entry.startMs) this.flush();
+    this.#waiting.push(entry);
+  }
+
+  flush(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    for (const [i, entry] of all.entries()) {
+      this.#visit(entry, entry.startMs + Math.floor((i * this.#precisionMs) / all.length));
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
-import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { evaluabilityOf } from './evaluable.ts';
 import { notesOn } from './notes.ts';
 import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
@@ -65,7 +65,7 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
 
 function policyReports(result: ReplayResult, options: ReportOptions) {
   const { policies, hostPolicies, mapping } = options;
-  const missing = evaluabilityOf(policies.policies, knownIdentities(mapping));
+  const missing = evaluabilityOf(policies.policies, mapping);
   const missingHost = (name: string) =>
     result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
   return policies.policies.map((policy: Policy) => {

@@ -4,17 +4,7 @@ import { type ClientRow, type Denials, topRows } from './client-book.ts';
 
 export type MinuteCounts = [requests: number, denied: number];
 
-/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
-export interface Counts {
-  requests: number;
-  clients: number;
-  denied: number;
-  deniedClients: number;
-  /** Milliseconds since the epoch; infinite if nothing was denied. */
-  firstDenialMs: number;
-  lastDenialMs: number;
-  readonly minutes: Map<number, MinuteCounts>;
-}
+export type Counts = ReturnType<typeof newCounts>;
 
 export interface Change {
   requests: number;
@@ -48,31 +38,34 @@ export interface Affected {
   readonly most: readonly ClientRow[];
 }
 
-export interface LogFacts {
-  withoutAddress: number;
-  withHost: number;
-  answered429: number;
-  /** Milliseconds since the epoch; infinite without entries. */
-  fromMs: number;
-  toMs: number;
+type LogFacts = ReturnType<typeof newFacts>;
+
+/** Every thread sees all of the log. */
+export function newFacts() {
+  return {
+    ...{ withoutAddress: 0, withHost: 0, answered429: 0 },
+    /** Milliseconds since the epoch; infinite without entries. */
+    fromMs: Number.POSITIVE_INFINITY,
+    toMs: Number.NEGATIVE_INFINITY,
+  };
 }
 
 export const MINUTE_MS = 60_000;
 
-export function newCounts(): Counts {
+/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
+export function newCounts() {
   return {
     ...{ requests: 0, clients: 0, denied: 0, deniedClients: 0 },
+    /** Milliseconds since the epoch; infinite if nothing was denied. */
     firstDenialMs: Number.POSITIVE_INFINITY,
     lastDenialMs: Number.NEGATIVE_INFINITY,
-    minutes: new Map(),
+    minutes: new Map<number, MinuteCounts>(),
   };
 }
 
 export function minuteOf({ minutes }: Counts, atMs: number): MinuteCounts {
-  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), noRequests);
+  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), () => [0, 0]);
 }
-
-const noRequests = (): MinuteCounts => [0, 0];
 
 export function addResults(results: readonly ReplayResult[]): ReplayResult {
   return results.reduce(addResult);

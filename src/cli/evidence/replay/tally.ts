@@ -18,7 +18,8 @@ export class Tally {
     const { reason } = decision;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
     client.requests++;
-    for (const { name } of applied) this.#addRequest(this.#policy(name), client, atMs);
+    for (const { name } of applied)
+      this.#addRequest(getOrAdd(this.policies, name, newCounts), client, atMs);
     for (const [i, { source }] of counted.entries()) {
       // A client that is counted under several partitions of one limit is one client.
       if (source.label === counted[i - 1]?.source.label) continue;
@@ -49,10 +50,6 @@ export class Tally {
     }
   }
 
-  #policy(name: string): Counts {
-    return getOrAdd(this.policies, name, newCounts);
-  }
-
   #limit(label: string): Counts {
     return getOrAdd(this.limits, label, newCounts);
   }
@@ -73,10 +70,8 @@ export class Tally {
   }
 
   #addChange(changes: Map<string, Change>, policy: string, client: ClientEntry): void {
-    const change = getOrAdd(changes, policy, noChange);
+    const change = getOrAdd(changes, policy, () => ({ requests: 0, clients: 0 }));
     change.requests++;
     if (this.#sightings.isFirst(client, change)) change.clients++;
   }
 }
-
-const noChange = (): Change => ({ requests: 0, clients: 0 });

@@ -6,10 +6,9 @@ import { interruptible } from '../../output/interrupt.ts';
 import { count, counted } from '../figures.ts';
 import { type LogFlags, openLogs, parsingOf } from '../log-options.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
-import { largePolicySetOf, readPolicyFile } from '../policies.ts';
-import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
+import { policySetOf, readPolicyFile } from '../policies.ts';
+import { EntryStream } from '../reading/entry-stream.ts';
 import { LogError } from '../reading/log-error.ts';
-import type { OpenLog } from '../reading/open-log.ts';
 import { INTERRUPTED, readChunks } from '../reading/read-chunks.ts';
 import { adviceOn } from './advice.ts';
 import { suggestionsJson } from './json.ts';
@@ -36,7 +35,7 @@ export async function suggestFromLogs(
   settings: PolicySettings,
 ) {
   const { policies: file, holdout = 0, capacity, map } = flags;
-  const policies = policySetOf(file, map, settings);
+  const policies = policiesOf(file, map, settings);
   const traffic = new TrafficLog({
     policies,
     requestOf: createLogRequests(policies, map),
@@ -67,20 +66,21 @@ export async function suggestFromLogs(
   };
 }
 
-function policySetOf(
+function policiesOf(
   file: string | undefined,
   map: readonly MappedField[],
   settings: PolicySettings,
 ): PolicySet {
   if (file !== undefined) {
-    return largePolicySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
+    return policySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
   }
   const draft = draftPolicyFile([], sourcesFor(map));
   const read = (path: string) => (path === DRAFT ? draft : readText(path));
-  return largePolicySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
+  return policySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
 }
 
 const ONE_THREAD = 1;
+
 const DRAFT = 'draft';
 
 /** A user identifies a client only if the policy file says so. */
@@ -89,17 +89,9 @@ function sourcesFor(map: readonly MappedField[]): readonly string[] | undefined 
   return hasUsers ? ['user', 'api_key', 'cf_connecting_ip', 'ip'] : undefined;
 }
 
-interface ReadLogs {
-  readonly log: OpenLog;
-  readonly counts: LineCounts;
-  readonly isInterrupted: boolean;
-}
+type ReadLogs = Awaited<ReturnType<typeof readLogs>>;
 
-async function readLogs(
-  paths: readonly string[],
-  flags: LogFlags,
-  traffic: TrafficLog,
-): Promise<ReadLogs> {
+async function readLogs(paths: readonly string[], flags: LogFlags, traffic: TrafficLog) {
   const log = await openLogs(paths, flags);
   const parse = log.format.compile(parsingOf(flags));
   const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });

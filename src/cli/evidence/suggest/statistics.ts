@@ -97,17 +97,10 @@ export function shareOfTrials(hits: number, trials: number): Share {
   };
 }
 
-/** Sums over clients. `parts` is how many of the client's requests were denied, of `wholes` requests. */
-export interface ClusterSums {
-  clients: number;
-  parts: number;
-  wholes: number;
-  partsSquared: number;
-  wholesSquared: number;
-  products: number;
-}
+export type ClusterSums = ReturnType<typeof noClusters>;
 
-export const noClusters = (): ClusterSums => ({
+/** Sums over clients. `parts` is how many of the client's requests were denied, of `wholes` requests. */
+export const noClusters = () => ({
   ...{ clients: 0, parts: 0, wholes: 0, partsSquared: 0, wholesSquared: 0, products: 0 },
 });
 

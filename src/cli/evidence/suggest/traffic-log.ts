@@ -8,7 +8,7 @@ import type { LogEntry } from '../formats/log-format.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
 import { signsOf, UserAgents } from './request-signs.ts';
-import type { RouteFinder, Routes } from './routes.ts';
+import type { RouteFinder } from './routes.ts';
 
 export interface TrafficLogOptions {
   readonly policies: PolicySet;
@@ -16,17 +16,7 @@ export interface TrafficLogOptions {
   readonly routes: RouteFinder;
 }
 
-/** Parallel arrays: an index for each request, in order of time. */
-export interface Recorded {
-  readonly timesMs: Float64Array;
-  readonly clientOf: Uint32Array;
-  readonly groupOf: Uint32Array;
-  readonly agents: Uint32Array;
-  readonly signs: Uint8Array;
-  /** By client: 1 if an address identifies it. */
-  readonly isAddress: Uint8Array;
-  readonly routes: Routes;
-}
+export type Recorded = Readonly<ReturnType<TrafficLog['recorded']>>;
 
 /** The same salts for the whole log, so that a client has one name on all days. Nobody sees the names. */
 const FIXED_SALT = createSecretKey(Buffer.alloc(SALT_BYTES));
@@ -95,7 +85,8 @@ export class TrafficLog {
     this.#signs.push(signsOf(entry, agent));
   }
 
-  recorded(): Recorded {
+  /** Parallel arrays: an index for each request, in order of time. Only `isAddress` is by client, and 1 for an address. */
+  recorded() {
     return {
       timesMs: this.#timesMs.values,
       clientOf: this.#clientOf.values,
