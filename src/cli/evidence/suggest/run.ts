@@ -80,7 +80,6 @@ function policiesOf(
 }
 
 const ONE_THREAD = 1;
-
 const DRAFT = 'draft';
 
 /** A user identifies a client only if the policy file says so. */

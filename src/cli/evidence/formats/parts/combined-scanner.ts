@@ -12,8 +12,8 @@ const NO_FIELDS: readonly undefined[] = [];
 const STAMP_LENGTH = 26;
 const PROTOCOL_LENGTH = 9;
 const SLASH = 47;
+const SPACE = 32;
 const COMMA = 44;
-const STATUS = /^ [1-9]\d\d $/;
 /** What stands between the status and the agent: `512 "referer" "`. */
 const BEFORE_AGENT = /[\d-]+ "[^"]*" "/y;
 
@@ -67,10 +67,12 @@ export function combinedScanner(zone: string): FastParse {
   };
 }
 
-/** NaN if there is no status. */
+/** ` 200 ` at a place, or NaN. */
 function statusAt(line: string, at: number): number {
-  const text = line.slice(at, at + 5);
-  return STATUS.test(text) ? Number(text) : Number.NaN;
+  const status = Number(line.slice(at + 1, at + 4));
+  const areSpaces = line.charCodeAt(at) === SPACE && line.charCodeAt(at + 4) === SPACE;
+  const isStatus = status >= 100 && status <= 999 && Number.isInteger(status);
+  return areSpaces && isStatus ? status : Number.NaN;
 }
 
 function agentStart(line: string, bytesAt: number): number {
