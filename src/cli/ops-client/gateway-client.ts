@@ -51,7 +51,7 @@ export async function callGateway<Name extends OperationName>(
   const response = await send(url, httpCall(operation, input), adminToken);
   if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
     throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
-  const json = objectIn(await bodyOf(response, url));
+  const json = await bodyOf(response, url);
   if (
     response.status === 401 &&
     json !== undefined &&
@@ -140,11 +140,16 @@ async function send(
   }
 }
 
-async function bodyOf(response: Response, url: string): Promise<string> {
-  try {
-    return await response.text();
-  } catch (cause) {
+/** Undefined if it is no JSON object. */
+async function bodyOf(response: Response, url: string): Promise<object | undefined> {
+  const text = await response.text().catch((cause) => {
     throw new GatewayRefused(EXIT_FAULT, `${url} did not finish its answer`, { cause });
+  });
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -161,13 +166,4 @@ function refusalOf(status: number, json: object | undefined, url: string): Gatew
 export function urlOf(host: string, port: number): string {
   const name = ALL_INTERFACES[host] ?? host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-}
-
-function objectIn(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

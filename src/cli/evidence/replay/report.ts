@@ -6,8 +6,7 @@ import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
-import { evaluabilityOf } from './evaluable.ts';
-import { notesOn } from './notes.ts';
+import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
 export interface ReportOptions {
@@ -160,4 +159,46 @@ function sum(numbers: Iterable<number>): number {
 
 function timeOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
+}
+
+/** What a reader must know: where the log has less than a gateway sees. */
+function notesOn(
+  { policies, naming }: PolicySet,
+  mapping: readonly MappedField[],
+  { facts, isUncertain }: ReplayResult,
+): string[] {
+  const known = knownIdentities(mapping);
+  const notes: string[] = [];
+  const ofAddress = naming.sources.flatMap((source) => {
+    if (source === 'api_key') return known.apiKey ? [] : ['api_key'];
+    if (source === 'user') return known.user ? [] : ['user'];
+    return source === 'ip' || known.headers.has(source.header) ? [] : [source.header];
+  });
+  if (ofAddress.length > 0) {
+    notes.push(
+      `Clients were told apart by address, without ${ofAddress.join(', ')}: a gateway that sees more tells them apart better. If the log has the values, use --map.`,
+    );
+  }
+  if (!known.apiKey && policies.some(({ plans }) => plans.size > 0)) {
+    notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
+  }
+  if (facts.answered429 > 0) {
+    notes.push(
+      `${facts.answered429} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
+    );
+  }
+  if (policies.some(({ mode }) => mode === 'shadow')) {
+    notes.push(
+      'Policies in shadow mode deny nobody: their denied requests are those that they would deny.',
+    );
+  }
+  if (isUncertain) {
+    notes.push(
+      'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together; the truth is between the two.',
+    );
+  }
+  notes.push(
+    'A replay cannot show how clients react to a denial: they may retry, wait or give up.',
+  );
+  return notes;
 }
