@@ -129,8 +129,9 @@ function mistakeIn(
     return 'rate limit files need the --domain of the request';
   }
   if (more.length > 0) return 'give one id of a decision';
-  if ((decision === undefined) === (url === undefined)) {
-    return `give ${url === undefined ? 'a' : 'either a'} --url or the id of a decision`;
+  if (decision === undefined && url === undefined) return 'give a --url or the id of a decision';
+  if (decision !== undefined && url !== undefined) {
+    return 'give either a --url or the id of a decision';
   }
   if (decision !== undefined && isLocal) {
     return 'a running gateway looks up decisions: leave out --policies and --live';
