@@ -33,7 +33,7 @@ interface ClientTotals extends Readonly<Record<Denials, Affected>> {
   readonly deniedRequests: number;
 }
 
-export interface Affected {
+interface Affected {
   readonly count: number;
   readonly most: readonly ClientRow[];
 }

@@ -12,7 +12,7 @@ export interface Route {
   readonly cost: number;
 }
 
-export interface Routes {
+interface Routes {
   readonly routes: readonly Route[];
   /** The indexes of the routes that requests of a group count for. */
   readonly ofGroup: readonly (readonly number[])[];

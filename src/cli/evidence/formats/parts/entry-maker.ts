@@ -48,8 +48,6 @@ export interface MakerOptions extends ParseOptions {
   readonly escapes: Escape;
 }
 
-export type EntryMaker = ReturnType<typeof createEntryMaker>;
-
 /** Makes entries of cells. Their places are those of `variables`; the wanted fields come after them. */
 export function createEntryMaker(
   available: ReadonlySet<string>,
