@@ -7,7 +7,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'log-options.ts',
     'page/replay-page.ts',
     'policies.ts',
-    'progress.ts',
     'replay/report-text.ts',
     'replay/report.ts',
     'replay/run.ts',

@@ -25,11 +25,8 @@ interface TopFlags extends GatewayFlags, OutputFlags {
   readonly shadow?: boolean;
 }
 
-interface LiftFlags extends ChangeFlags {
+interface ResetFlags extends ChangeFlags {
   readonly reason?: string;
-}
-
-interface ResetFlags extends LiftFlags {
   readonly policy?: string;
 }
 
@@ -83,7 +80,7 @@ function overrideSubcommand(name: 'block' | 'exempt', description: string): Comm
 function liftSubcommand(name: 'unblock' | 'unexempt', description: string): Command {
   return withReason(changeCommand(name))
     .description(description)
-    .action(async (client: string, { reason, ...flags }: LiftFlags) => {
+    .action(async (client: string, { reason, ...flags }: Omit<ResetFlags, 'policy'>) => {
       const input = { client: readClient(client), reason, by: operatorName(flags) };
       const lifted = await changeGateway(flags, name, input);
       say(liftedText(clientText(lifted), lifted, Date.now()));

@@ -1,7 +1,6 @@
 /** Numbers and times as people read them. */
 import { shortTime } from '../../gateway/operations/texts.ts';
 
-/** `1,234,567` */
 export function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -17,6 +16,21 @@ export function percent(part: number, whole: number): string {
   if (part === whole) return '100 %';
   const share = (100 * part) / whole;
   return share > 99 ? `${Math.floor(share * 10) / 10} %` : `${share.toPrecision(2)} %`;
+}
+
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** `2026-11-22 00:53 (1,234)` */
+export function busiestText({ busiest_minute: busiest }: CountsReport): string {
+  return busiest === null
+    ? ''
+    : `${timeText(busiest.at).slice(0, -3)} (${count(busiest.requests)})`;
+}
+
+interface CountsReport {
+  readonly busiest_minute: { readonly at: string; readonly requests: number } | null;
 }
 
 /** `2026-11-22 00:53:32`, in UTC as the ISO time that is given. */

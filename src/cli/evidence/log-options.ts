@@ -35,7 +35,7 @@ export function withLog(command: Command): Command {
     )
     .addOption(
       new Option('--horizon <duration>', 'how far out of order lines may be')
-        .argParser(duration)
+        .argParser(orInvalid(parseDuration))
         .default(60_000, '1min'),
     );
 }
@@ -57,18 +57,18 @@ function readZone(text: string): string {
   }
 }
 
+const asMapping = orInvalid(readMapping);
+
 function addMapping(text: string, before: readonly MappedField[]): readonly MappedField[] {
-  return [...before, asArgument(() => readMapping(text))];
+  return [...before, asMapping(text)];
 }
 
-function duration(text: string): number {
-  return asArgument(() => parseDuration(text));
-}
-
-function asArgument<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
+export function orInvalid<T>(read: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return read(text);
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message);
+    }
+  };
 }

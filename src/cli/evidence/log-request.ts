@@ -65,8 +65,9 @@ export function createLogRequests(
     if (addresses.client === undefined) takeLastForwarded(addresses);
     // A network such as Cloudflare's may set headers only if it connected to the proxy.
     addresses.peer = addresses.client;
-    const isKnown = isAddress(addresses.client) || request.headers !== NO_HEADERS;
-    return isKnown ? request : undefined;
+    // A log may have `unix:`, a host name or `-` in place of an address.
+    const hasAddress = canonicalAddress(addresses.client ?? '') !== undefined;
+    return hasAddress || request.headers !== NO_HEADERS ? request : undefined;
   };
 }
 
@@ -87,11 +88,7 @@ function headerOf(target: string, naming: PolicySet['naming']): MappedHeader {
   return { header: apiKeyHeader, isToken: apiKeyHeader === 'authorization' };
 }
 
-interface ForwardedLists {
-  client: string | undefined;
-  forwardedFor: string | undefined;
-  forwarded: string | undefined;
-}
+type ForwardedLists = Record<'client' | 'forwardedFor' | 'forwarded', string | undefined>;
 
 /** Lists of forwarded addresses are no headers of the client: proxies report them. */
 function mappedHeaders(
@@ -117,14 +114,8 @@ function mappedHeaders(
 
 /** Envoy logs no peer by default. It appends the peer to X-Forwarded-For, so the last address is the peer. */
 function takeLastForwarded(lists: ForwardedLists): void {
-  const list = lists.forwardedFor;
-  if (list === undefined) return;
-  const { last, before } = lastOf(list);
+  if (lists.forwardedFor === undefined) return;
+  const { last, before } = lastOf(lists.forwardedFor);
   lists.client = last;
   lists.forwardedFor = before;
-}
-
-/** A log may have `unix:`, a host name or `-` in place of an address. */
-function isAddress(text: string | undefined): boolean {
-  return text !== undefined && canonicalAddress(text) !== undefined;
 }

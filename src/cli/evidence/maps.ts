@@ -1,5 +1,4 @@
 /** Maps that count. */
-
 export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
   let found = map.get(key);
   if (found === undefined) {
@@ -9,7 +8,6 @@ export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () 
   return found;
 }
 
-/** Adds the values of keys that both maps have. */
 export function mergeInto<Key, Value>(
   to: Map<Key, Value>,
   from: ReadonlyMap<Key, Value>,
@@ -29,7 +27,6 @@ export function countValue(histogram: Histogram, value: number): void {
   histogram.set(value, (histogram.get(value) ?? 0) + 1);
 }
 
-/** The numbers in ascending order, each with its count. */
 export function ascending(histogram: Histogram): [value: number, count: number][] {
   return [...histogram].sort(([a], [b]) => a - b);
 }
@@ -47,7 +44,5 @@ export function atRank(counts: Iterable<readonly [number, number]>, rank: number
 }
 
 export function totalOf(histogram: Histogram): number {
-  let total = 0;
-  for (const count of histogram.values()) total += count;
-  return total;
+  return [...histogram.values()].reduce((total, count) => total + count, 0);
 }

@@ -20,14 +20,9 @@ export function readPolicyFile(path: string, cloudflareRanges: string): ReadPoli
 /** All threads together remember so many. A gateway remembers 10,000; a log has more, and they come again. */
 const REMEMBERED_ADDRESSES = 1_000_000;
 
-/** Compiles policies to read them, not to decide with them. */
-export function policySetOf({ file, ranges }: ReadPolicies): PolicySet {
-  return compilePolicies(file, ranges);
-}
-
-/** Compiles policies that decide many requests. `threads` share the clients. */
-export function largePolicySetOf({ file, ranges }: ReadPolicies, threads: number): PolicySet {
-  return compilePolicies(file, ranges, Math.ceil(REMEMBERED_ADDRESSES / threads));
+/** `threads` share the clients of a log; without it, the policies decide few requests. */
+export function policySetOf({ file, ranges }: ReadPolicies, threads?: number): PolicySet {
+  return compilePolicies(file, ranges, threads && Math.ceil(REMEMBERED_ADDRESSES / threads));
 }
 
 export function hostPoliciesOf({ file: { entries } }: ReadPolicies): Set<string> {

@@ -60,12 +60,10 @@ export function explainCommand(): Command {
   ).action(run);
 }
 
-function readAddress(text: string): string {
-  if (isAddressText(text)) return text;
-  throw new InvalidArgumentError(
-    `It ${ADDRESS_FORM}. To see a client by its key or name: headgate clients show id:NAME.`,
-  );
-}
+const readAddress = inForm(
+  isAddressText,
+  `${ADDRESS_FORM}. To see a client by its key or name: headgate clients show id:NAME`,
+);
 
 type Flags = ExplainFlags & MatchFlags;
 

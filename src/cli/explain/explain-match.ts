@@ -1,5 +1,4 @@
 /** Explains which limit of rate limit files applies to a descriptor of a request. */
-
 import { compileRules } from '../../gateway/ratelimit/rules/compile.ts';
 import { explainMatch } from '../../gateway/ratelimit/rules/describe.ts';
 import type { Entry } from '../../gateway/ratelimit/rules/rule.ts';
@@ -15,7 +14,6 @@ const NO_FILES =
 
 export interface MatchFlags extends OutputFlags {
   readonly domain?: string;
-  /** Paths of files and directories. */
   readonly ratelimitConfig: readonly string[];
   readonly mergeDomains?: true;
 }
@@ -29,7 +27,6 @@ export function explainDescriptor(entries: readonly Entry[], flags: MatchFlags):
   print(flags.output, { steps }, () => bySubject(steps));
 }
 
-/** The options take precedence over the settings of the gateway. */
 function filesOf({ ratelimitConfig, mergeDomains: merges }: MatchFlags) {
   const mergeDomains = merges === true;
   if (ratelimitConfig.length > 0) return { paths: ratelimitConfig, mergeDomains };

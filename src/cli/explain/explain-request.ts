@@ -1,5 +1,4 @@
 /** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway; and a denial that a gateway remembers. */
-
 import { withLiveCounts } from '../../gateway/app/live-counts.ts';
 import { ConfigError } from '../../gateway/config/config-error.ts';
 import { openPolicySource } from '../../gateway/config/policy-file/policy-source.ts';
@@ -49,9 +48,10 @@ export async function explainRequest(flags: RequestFlags): Promise<void> {
     const settings = commandEnvironment(process.env);
     const policies = flags.policies ?? settings.policies;
     const explanation = await explainHere(request, { ...settings, policies }, flags.live === true);
-    const isShipped = policies === SHIPPED_POLICIES;
-    const file = `${policies}${isShipped ? ' (comes with headgate; name yours with --policies)' : ''}`;
-    print(flags.output, explanation, () => [`policies  ${file}`, ...textOf(explanation, flags)]);
+    const origin =
+      policies === SHIPPED_POLICIES ? ' (comes with headgate; name yours with --policies)' : '';
+    const file = `policies  ${policies}${origin}`;
+    print(flags.output, explanation, () => [file, ...textOf(explanation, flags)]);
     return;
   }
   const input = { ...request, headers: valuesByName(flags.header) };
@@ -96,21 +96,16 @@ function requestOf(flags: RequestFlags): ExplainedRequest {
 
 /** Values of one name stay in their order. */
 function valuesByName(headers: ExplainFlags['header']): Record<string, string[]> {
-  const found: Record<string, string[]> = Object.create(null);
-  for (const [name, value] of headers) found[name] = [...(found[name] ?? []), value];
-  return found;
+  const byName = Map.groupBy(headers, ([name]) => name);
+  return Object.fromEntries(
+    [...byName].map(([name, found]) => [name, found.map(([, value]) => value)]),
+  );
 }
 
 function textOf(explanation: ShownExplanation, flags: ExplainFlags): string[] {
   const { steps, answer } = explanation;
-  const lines = [
-    ...steps,
-    ...answerLines(answer, [
-      `${answer.status}, ${basisOf(explanation, flags)}`,
-      recipientOf(answer, flags),
-    ]),
-  ];
-  return bySubject(lines);
+  const head = [`${answer.status}, ${basisOf(explanation, flags)}`, recipientOf(answer, flags)];
+  return bySubject([...steps, ...answerLines(answer, head)]);
 }
 
 function basisOf(explanation: ShownExplanation, { live, gateway }: ExplainFlags): string {

@@ -1,5 +1,4 @@
-/** Tables of what gateways answer, and the cells that several of them have. */
-
+/** Tables of what gateways report, and the cells that several of them have. */
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { relativeTime, shortTime } from '../../gateway/operations/texts.ts';
 import type { Line, Toned } from '../output/output.ts';
@@ -25,7 +24,6 @@ const TONES: ReadonlyMap<string, Toned['tone']> = new Map([
   ['off', 'bad'],
 ]);
 
-/** The access of a client or the mode of a policy, in its color. */
 export function toned(text: string): Toned | string {
   const tone = TONES.get(text);
   return tone === undefined ? text : { text, tone };

@@ -1,5 +1,4 @@
 /** Says what a change by an operator did. */
-
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { clientText, inForceText, momentText } from '../../gateway/operations/texts.ts';
 
@@ -32,13 +31,11 @@ function otherTexts({ other_overrides: others = [] }: Others, nowMs: number): st
   return others.map((each) => `another override still applies: ${inForceText(each, nowMs)}`);
 }
 
-/** What the override changes: a client, a policy or the log. */
 export function subjectText(override: OverrideReport): string {
   if (override.about === 'client') return clientText(override);
   return override.about === 'policy' ? override.policy : 'log';
 }
 
-/** What the override changes it to. */
 export function effectText(override: OverrideReport): string {
   if (override.about === 'client') return override.access;
   if (override.about === 'policy') return override.mode;

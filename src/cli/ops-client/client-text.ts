@@ -1,5 +1,4 @@
 /** What `headgate clients show` and `headgate top` say of one client. */
-
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import {
   clientText,
@@ -26,27 +25,24 @@ const UNKNOWN_ADDRESS =
 
 export function inspectionText(client: Output<'inspect'>, nowMs: number): string[] {
   const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
+  const { limits_unavailable: unavailable } = client;
   const kind = KINDS[client.client.slice(0, 1)] ?? 'a client';
   const name = client.client_id === undefined ? '' : `${clientText(client)}, `;
   const silent = gateways.asked - gateways.answered;
   const facts = columns([
     ['client', `${name}${client.client}, ${kind}`],
     ['now', stateText(client)],
-    ...(client.limits_unavailable === undefined
-      ? []
-      : [['limits', `cannot be read now: ${client.limits_unavailable}`]]),
+    ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
     ...listed.map(({ what }) => ['file', what]),
     ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
-    ...overrides
-      .filter((override) => override.about === 'client')
-      .map((override) => ['override', inForceText(override, nowMs)]),
+    ...overrides.flatMap((override) =>
+      override.about === 'client' ? [['override', inForceText(override, nowMs)]] : [],
+    ),
     ...(denials.length === 0 ? [['denied', 'no gateway remembers a denial of this client']] : []),
     ...(silent > 0 ? [['denied', `${silent} of ${gateways.asked} gateways did not answer`]] : []),
   ]);
-  const tables = [limitLines(client), denialLines(client, nowMs)].filter(
-    ({ length }) => length > 1,
-  );
-  return [...facts, ...tables.flatMap((lines) => ['', ...lines])];
+  const tables = [limitLines(client), denialLines(client, nowMs)];
+  return [...facts, ...tables.flatMap((lines) => (lines.length > 1 ? ['', ...lines] : []))];
 }
 
 /** What happens to its next request. */
@@ -88,7 +84,7 @@ function denialLines({ client, denials, limits }: Output<'inspect'>, nowMs: numb
     denial.limit ?? denial.policy,
     denial.reason,
     String(denial.denials),
-    `${shortTime(denial.last)}`,
+    shortTime(denial.last),
     denial.until === undefined ? '' : hasEnded(denial) ? 'ended' : momentText(denial.until, nowMs),
     denial.decision_id,
   ]);

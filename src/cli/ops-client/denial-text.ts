@@ -1,5 +1,4 @@
 /** Explains a recent denial, which a running gateway remembers. */
-
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import {
   clientText,
@@ -41,39 +40,24 @@ function identityText(denial: Output<'decision'>): string {
   ].join(', ');
 }
 
-function deniedText(
-  {
-    denials,
-    since,
-    last,
-    decision_id: lastId,
-    until,
-    now,
-    is_reset: isReset,
-    limit,
-    reason,
-  }: Output<'decision'>,
-  nowMs: number,
-): string {
+function deniedText(denial: Output<'decision'>, nowMs: number): string {
+  const { denials, until, now, limit, reason } = denial;
+  const [since, last] = [shortTime(denial.since), shortTime(denial.last)];
   const times =
     denials === 1
-      ? `1 time, at ${shortTime(last)} UTC`
-      : `${denials} times since ${shortTime(since)} UTC, last at ${shortTime(last)} UTC as ${lastId}`;
-  if (isReset) return `${times}; an operator reset its counters since`;
+      ? `1 time, at ${last} UTC`
+      : `${denials} times since ${since} UTC, last at ${last} UTC as ${denial.decision_id}`;
+  if (denial.is_reset) return `${times}; an operator reset its counters since`;
   // The limit may have been raised since.
-  const isAllowed = now?.retry_after_ms === 0;
-  if (isAllowed) return times;
+  if (now?.retry_after_ms === 0) return times;
   if (until === undefined) return limit === undefined ? times : `${times}; never allowed`;
   // The next line says how long that is, by what is counted now.
   const moment = now === undefined ? momentText(until, nowMs) : `${shortTime(until)} UTC`;
   return `${times}; ${reason === 'blocked' ? 'blocked' : 'denied'} until ${moment}`;
 }
 
-function laterText({
-  denials,
-  last,
-  decision_id: id,
-}: NonNullable<Output<'decision'>['later']>): string {
+function laterText(later: NonNullable<Output<'decision'>['later']>): string {
+  const { denials, last, decision_id: id } = later;
   const times = denials === 1 ? '1 more denial' : `${denials} more denials`;
   return `${times} of this client by this policy, the last at ${shortTime(last)} UTC as ${id}; their cause may differ`;
 }

@@ -21,24 +21,15 @@ export interface GatewayFlags {
   readonly gateway?: string;
 }
 
-/** The answer of a gateway. */
-export interface Answer<T> {
+interface Answer<T> {
   /** Unchecked, for programs. */
   readonly json: object;
   /** Throws GatewayRefused if the answer lacks something that this version of the command needs. */
   read(): T;
 }
 
-interface HttpCall {
-  readonly method: Operation['method'];
-  /** It includes the query. */
-  readonly path: string;
-  readonly body?: string;
-}
-
 /** Answers of the check port, and of an ops port that lacks the operation, begin like this. */
 const NOT_THE_OPS_API = /^Nothing is here\./;
-/** No operation takes longer. */
 const TIMEOUT_MS = 10_000;
 const NO_TOKEN =
   'HEADGATE_ADMIN_TOKEN is not set: set it for the gateway and for this command, to at least 16 characters; without it a gateway in place of envoyproxy/ratelimit shows health and metrics only';
@@ -60,8 +51,13 @@ export async function callGateway<Name extends OperationName>(
   const response = await send(url, httpCall(operation, input), adminToken);
   if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
     throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
-  const json = objectIn(await bodyOf(response, url));
-  if (response.status === 401 && isRefusal(json)) {
+  const json = await bodyOf(response, url);
+  if (
+    response.status === 401 &&
+    json !== undefined &&
+    'error' in json &&
+    json.error === 'unauthorized'
+  ) {
     throw new GatewayRefused(EXIT_FAULT, adminToken === undefined ? MISSING_TOKEN : WRONG_TOKEN);
   }
   if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
@@ -78,7 +74,7 @@ export async function callGateway<Name extends OperationName>(
   };
 }
 
-/** Calls the gateway to change something. Rejects with GatewayRefused. */
+/** Rejects with GatewayRefused. */
 export async function changeGateway<Name extends OperationName>(
   flags: GatewayFlags,
   name: Name,
@@ -90,7 +86,7 @@ export async function changeGateway<Name extends OperationName>(
 interface Printing<Name extends OperationName> {
   readonly input: Call<Name>;
   readonly linesOf: (answer: Output<Name>, nowMs: number) => readonly Line[];
-  /** Whether the command exits with a fault because of what it printed. */
+  /** The command then exits with a fault. */
   readonly isFault?: (answer: Output<Name>) => boolean;
 }
 
@@ -105,8 +101,8 @@ export async function printAnswer<Name extends OperationName>(
   if (isFault?.(answer.read())) process.exitCode = EXIT_FAULT;
 }
 
-/** Puts the fields of an input where the route of the operation expects them. */
-export function httpCall(operation: Operation, input: object): HttpCall {
+/** Puts the fields of an input where the route of the operation expects them: in its path, query or body. */
+export function httpCall(operation: Operation, input: object) {
   const { method } = operation;
   const given = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   let path = operation.path;
@@ -114,18 +110,15 @@ export function httpCall(operation: Operation, input: object): HttpCall {
     path = path.replace(`:${name}`, () => encodeURIComponent(String(given.get(name))));
     given.delete(name);
   }
-  if (placeOfFields(operation) === 'body') {
-    return { method, path, body: JSON.stringify(Object.fromEntries(given)) };
-  }
-  const query = new URLSearchParams(
-    [...given].map(([name, value]): [string, string] => [name, String(value)]),
-  );
+  const fields = Object.fromEntries(given);
+  if (placeOfFields(operation) === 'body') return { method, path, body: JSON.stringify(fields) };
+  const query = new URLSearchParams(fields);
   return { method, path: query.size === 0 ? path : `${path}?${query}` };
 }
 
 async function send(
   url: string,
-  { method, path, body }: HttpCall,
+  { method, path, body }: ReturnType<typeof httpCall>,
   adminToken: string | undefined,
 ): Promise<Response> {
   try {
@@ -147,11 +140,16 @@ async function send(
   }
 }
 
-async function bodyOf(response: Response, url: string): Promise<string> {
-  try {
-    return await response.text();
-  } catch (cause) {
+/** Undefined if it is no JSON object. */
+async function bodyOf(response: Response, url: string): Promise<object | undefined> {
+  const text = await response.text().catch((cause) => {
     throw new GatewayRefused(EXIT_FAULT, `${url} did not finish its answer`, { cause });
+  });
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -164,21 +162,8 @@ function refusalOf(status: number, json: object | undefined, url: string): Gatew
   return new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
 }
 
-function isRefusal(json: object | undefined): boolean {
-  return json !== undefined && 'error' in json && json.error === 'unauthorized';
-}
-
 /** Where this machine reaches a gateway that listens there. */
 export function urlOf(host: string, port: number): string {
   const name = ALL_INTERFACES[host] ?? host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-}
-
-function objectIn(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -13,7 +13,6 @@ export interface OverrideFlags extends ChangeFlags {
   readonly reason: string;
 }
 
-/** A command that calls a gateway. */
 export function gatewayCommand(name: string): Command {
   return new Command(name).option(
     '--gateway <url>',
@@ -22,7 +21,6 @@ export function gatewayCommand(name: string): Command {
   );
 }
 
-/** A command that changes a gateway. */
 export function changeCommand(name: string): Command {
   return gatewayCommand(name).option(
     '--by <name>',
@@ -30,7 +28,6 @@ export function changeCommand(name: string): Command {
   );
 }
 
-/** A command that makes a temporary change. */
 export function overrideCommand(name: string): Command {
   return changeCommand(name)
     .requiredOption('--for <duration>', 'duration: a number and s, min, h or d; at most 31d')
@@ -49,7 +46,6 @@ export function readClient(typed: string): string {
   return typed === '-' ? (readFileSync(0, 'utf8').split('\n')[0]?.trim() ?? '') : typed;
 }
 
-/** The name for the audit log: what `--by` says, otherwise the account. */
 export function operatorName({ by }: ChangeFlags): string {
   if (by !== undefined) return by;
   try {
@@ -60,7 +56,6 @@ export function operatorName({ by }: ChangeFlags): string {
   }
 }
 
-/** The fields that every override has in common. */
 export function overrideTerms(flags: OverrideFlags) {
   return { for: flags.for, reason: flags.reason, by: operatorName(flags) };
 }

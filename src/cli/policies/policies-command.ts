@@ -46,10 +46,10 @@ function listText({ policies }: Output<'listPolicies'>): Line[] {
   return tableOf(policies, {
     POLICY: ({ name }) => name,
     MODE: modeCell,
-    LIMITS: ({ limits, plans = [] }) =>
-      [...limits, ...plans.map((each) => `plan ${each.plan}: ${each.limits.join('; ')}`)].join(
-        '; ',
-      ),
+    LIMITS: ({ limits, plans = [] }) => {
+      const ofPlans = plans.map((each) => `plan ${each.plan}: ${each.limits.join('; ')}`);
+      return [...limits, ...ofPlans].join('; ');
+    },
   });
 }
 

@@ -1,14 +1,13 @@
-/** Replays logs, with progress on a terminal, and prints the report. Ctrl+C reports what is known so far. */
+/** Replays logs, and prints the report. Ctrl+C reports what is known so far. */
 import { commandEnvironment } from '../environment/commands.ts';
 import { type LogFlags, openLogs, parsingOf } from '../evidence/log-options.ts';
 import { replayPage } from '../evidence/page/replay-page.ts';
 import { readPolicyFile } from '../evidence/policies.ts';
-import { startProgress } from '../evidence/progress.ts';
 import { textOf } from '../evidence/replay/report-text.ts';
 import { runReplay } from '../evidence/replay/run.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { interruptible } from '../output/interrupt.ts';
-import { columns, complain, type OutputFlags, print, terminalLine } from '../output/output.ts';
+import { columns, complain, type OutputFlags, print } from '../output/output.ts';
 import { OutputFile } from '../output/output-file.ts';
 import { type FailOn, failuresOf } from './fail-on.ts';
 
@@ -31,18 +30,15 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
   const invalid = await openFile(flags.invalid, '--invalid');
   const page = await openFile(flags.html, '--html');
   using interrupt = interruptible();
-  using progress = startProgress(log, terminalLine());
   const { report, charts } = await runReplay({
     ...{ log, policies, against, mapping: flags.map, horizonMs: flags.horizon },
     parsing: parsingOf(flags),
     threads: flags.threads,
     showsAddresses: flags.addresses ?? false,
     measuresPeaks: page !== undefined,
-    onLines: progress.lines,
     onMisread: invalid && ((text) => invalid.write(text, 'latin1')),
     signal: interrupt.signal,
   });
-  progress[Symbol.dispose]();
   print(flags.output, report, () =>
     textOf(report).flatMap((part) =>
       ['table' in part ? columns(part.table) : part.lines, ''].flat(),

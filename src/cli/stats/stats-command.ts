@@ -1,5 +1,4 @@
 /** `headgate stats`: active windows, their memory and the state of Redis. */
-
 import type { Command } from 'commander';
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { firstText, gatewaysText, plural, shortTime } from '../../gateway/operations/texts.ts';
@@ -25,30 +24,25 @@ function statsText(stats: Output<'stats'>): Line[] {
   const { unavailable, active_windows: windows } = stats;
   const about = stats.is_exact ? '' : 'about ';
   const refused = stats.policy_file_refused;
-  return alignedRows([
-    ['store', stats.store],
-    ...(unavailable === undefined
-      ? []
-      : [['', { text: unavailable, tone: 'bad' }] satisfies Cell[]]),
+  const rows: Cell[][] = [['store', stats.store]];
+  if (unavailable !== undefined) rows.push(['', { text: unavailable, tone: 'bad' }]);
+  rows.push(
     ['running', runningText(stats)],
     ['active windows', windows === undefined ? 'unknown' : `${about}${windows}`],
-    ...(stats.memory_bytes === undefined
-      ? []
-      : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),
-    ...stats.servers.flatMap(serverRows),
-    ...(refused === undefined
-      ? []
-      : [
-          [
-            { text: 'refused', tone: 'bad' },
-            `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${firstText(refused.mistakes)}`,
-          ] satisfies Cell[],
-        ]),
-    ...stats.unseen_headers.map((unseen): Cell[] => [
-      { text: 'doubt', tone: 'warning' },
-      `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`,
-    ]),
-  ]);
+  );
+  if (stats.memory_bytes !== undefined) {
+    rows.push(['their memory', `about ${mebibytes(stats.memory_bytes)}`]);
+  }
+  rows.push(...stats.servers.flatMap(serverRows));
+  if (refused !== undefined) {
+    const text = `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${firstText(refused.mistakes)}`;
+    rows.push([{ text: 'refused', tone: 'bad' }, text]);
+  }
+  for (const unseen of stats.unseen_headers) {
+    const text = `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`;
+    rows.push([{ text: 'doubt', tone: 'warning' }, text]);
+  }
+  return alignedRows(rows);
 }
 
 function serverRows(server: Output<'stats'>['servers'][number]): Cell[][] {

@@ -1,10 +1,9 @@
 /** `headgate suggest`: proposes limits from access logs. */
-
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseSlidingRate } from '../../gateway/config/rate.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { withLog } from '../evidence/log-options.ts';
+import { orInvalid, withLog } from '../evidence/log-options.ts';
 import type { SuggestFlags } from '../evidence/suggest/run.ts';
 import { type OutputFlags, print, sayFile } from '../output/output.ts';
 
@@ -58,14 +57,4 @@ function readDays(text: string): number {
 function readCapacity(text: string) {
   const { limit, windowMs } = orInvalid(parseSlidingRate)(text);
   return { limit, windowMs };
-}
-
-function orInvalid<T>(read: (text: string) => T): (text: string) => T {
-  return (text) => {
-    try {
-      return read(text);
-    } catch (cause) {
-      throw new InvalidArgumentError(cause instanceof Error ? cause.message : String(cause));
-    }
-  };
 }

@@ -20,7 +20,6 @@ const NEVER_CONNECTED: readonly string[] = [
 
 interface Caller {
   readonly flags: GatewayFlags;
-  /** The name for the audit log. */
   readonly by: string;
 }
 

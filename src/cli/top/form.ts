@@ -7,7 +7,6 @@ import { lineOf, wrapped } from './text.ts';
 
 export interface Answers {
   readonly mode?: PolicyMode;
-  /** Empty if the operator gave none. */
   readonly reason?: string;
   readonly for?: string;
 }
@@ -20,15 +19,12 @@ export interface Subject {
   readonly name: string;
 }
 
-/** What the operator has answered so far about an action. */
 export interface Form {
   readonly action: ActionName;
   readonly subject: Subject;
-  /** What should be known before it is confirmed. */
   readonly note?: string | undefined;
   readonly answers: Answers;
   readonly typed: string;
-  /** What is wrong with the last answer. */
   readonly problem?: string | undefined;
 }
 
@@ -47,9 +43,6 @@ const MODES: Readonly<Record<string, PolicyMode>> = { e: 'enforce', s: 'shadow',
 const PROPOSED: Readonly<Partial<Record<Field, string>>> = { for: '30min' };
 const LONGEST_REASON = 200;
 
-/** What pressing a key makes of the form. */
-export type FormStep = Form | 'done' | 'given up';
-
 export function startForm(action: ActionName, subject: Subject, note?: string): Form {
   return withNextField({ action, subject, note, answers: {}, typed: '' });
 }
@@ -64,7 +57,7 @@ function isOptional({ action }: Form, field: Field): boolean {
   return action === 'reset' && field === 'reason';
 }
 
-export function pressInForm(form: Form, key: Key): FormStep {
+export function pressInForm(form: Form, key: Key): Form | 'done' | 'given up' {
   if (key.name === 'escape') return 'given up';
   const field = nextField(form);
   // Neither a second Enter nor pasted text does what was not read.
@@ -77,7 +70,6 @@ export function pressInForm(form: Form, key: Key): FormStep {
   return { ...form, typed: edited(form.typed, key), problem: undefined };
 }
 
-/** A line of text after a key. */
 export function edited(text: string, { name, text: char }: Key): string {
   if (name === 'backspace') return [...text].slice(0, -1).join('');
   if (name === 'ctrl-u') return '';

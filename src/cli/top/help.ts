@@ -31,7 +31,6 @@ const HINTS = [
 ];
 const SHORTEST_HINT = '? help  q quit';
 
-/** The longest that fits. */
 export function hints(width: number): string {
   return HINTS.find((each) => each.length <= width) ?? SHORTEST_HINT;
 }

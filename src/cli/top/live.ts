@@ -1,29 +1,42 @@
-/** Keeps the screen up to date until the operator quits: calls the gateway again and again, and does what keys say. */
+/** Runs `headgate top`: live on a terminal until the operator quits, otherwise once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
-import type { Screen } from '../output/output.ts';
+import { type ChangeFlags, operatorName } from '../ops-client/gateway-options.ts';
+import { type OutputFlags, print, type Screen, screen } from '../output/output.ts';
+import { reportFailure } from '../output/report-failure.ts';
 import { makeChange } from './changes.ts';
 import type { Form } from './form.ts';
 import { type DeniedClient, gather } from './gather.ts';
+import { plainText } from './plain.ts';
 import { type Effect, press } from './press.ts';
 import { screenLines } from './screen.ts';
 import { failed, initialState, received, type TopState } from './state.ts';
 import { type Key, takeTerminal } from './terminal.ts';
 import { explainClient, liftForm } from './why.ts';
 
-export interface LiveOptions {
-  readonly flags: GatewayFlags;
-  readonly intervalMs: number;
-  /** Name of the operator. */
-  readonly by: string;
+export interface TopFlags extends ChangeFlags, OutputFlags {
+  readonly interval: number;
+  readonly once?: boolean;
 }
 
-/** Ages of data grow on the screen so often. */
+/** Rejects with GatewayRefused if it prints once and no gateway answers. */
+export async function runTop({ output, interval, once, ...flags }: TopFlags): Promise<void> {
+  const terminal =
+    once === true || output === 'json' || !process.stdin.isTTY ? undefined : screen();
+  if (terminal === undefined) {
+    const { json, read } = await gather(flags);
+    return print(output, json, () => plainText(read()));
+  }
+  const live = new Live(terminal, flags, operatorName(flags));
+  const code = await runLive(live, terminal, interval).then(() => 0, reportFailure);
+  // Calls that the gateway has not answered would delay the end.
+  process.exit(code);
+}
+
 const TICK_MS = 1_000;
 
 /** Resolves when the operator quits; the terminal is as before then. */
-export async function runLive(screen: Screen, options: LiveOptions): Promise<void> {
-  const live = new Live(screen, options);
+async function runLive(live: Live, screen: Screen, intervalMs: number): Promise<void> {
   const quit = Promise.withResolvers<void>();
   const terminal = takeTerminal(screen, {
     onContinued: () => live.change({}),
@@ -36,7 +49,7 @@ export async function runLive(screen: Screen, options: LiveOptions): Promise<voi
   });
   screen.onResize(() => live.change({}));
   const tick = setInterval(() => live.change({ nowMs: Date.now() }), TICK_MS);
-  live.poll(options.intervalMs).catch(quit.reject);
+  live.poll(intervalMs).catch(quit.reject);
   try {
     await quit.promise;
   } finally {
@@ -54,7 +67,7 @@ class Live {
   #started = 0;
   #shown = 0;
 
-  constructor(screen: Screen, { flags, by }: LiveOptions) {
+  constructor(screen: Screen, flags: GatewayFlags, by: string) {
     this.#screen = screen;
     this.#flags = flags;
     this.#by = by;
@@ -108,7 +121,6 @@ class Live {
     this.#show(answer(this.#state));
   }
 
-  /** Returns what the answer makes of the state. */
   async #read(): Promise<(state: TopState) => TopState> {
     try {
       const snapshot = (await gather(this.#flags, this.#state.panes.clients.filter.trim())).read();

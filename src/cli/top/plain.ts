@@ -1,5 +1,4 @@
 /** Prints the snapshot once, as plain tables. */
-
 import { clientText, rateText, shortTime } from '../../gateway/operations/texts.ts';
 import { deniedUntilCell, tableOf, toned } from '../ops-client/cells.ts';
 import type { Line } from '../output/output.ts';

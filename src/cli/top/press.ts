@@ -1,5 +1,4 @@
 /** What a key does: the next state, and what to do outside of it. */
-
 import { clientText } from '../../gateway/operations/texts.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
 import type { DeniedClient } from './gather.ts';
@@ -9,13 +8,11 @@ import type { Key } from './terminal.ts';
 
 export type Effect =
   | { readonly kind: 'quit' | 'suspend' | 'redraw' | 'refresh' }
-  /** Finds out why a client is denied. */
   | { readonly kind: 'explain'; readonly client: DeniedClient }
-  /** Finds out which override of a client could be lifted. */
   | { readonly kind: 'find override'; readonly client: DeniedClient }
   | { readonly kind: 'change'; readonly form: Form };
 
-export interface Pressed {
+interface Pressed {
   readonly state: TopState;
   readonly effect?: Effect;
 }
@@ -27,7 +24,9 @@ const MOVES: Readonly<Record<string, number>> = {
   ...{ pageup: -PAGE, pagedown: PAGE, home: -1e6, end: 1e6 },
 };
 const ACTIONS_ON_CLIENTS: Readonly<Record<string, ActionName>> = {
-  ...{ r: 'reset', b: 'block', e: 'exempt' },
+  r: 'reset',
+  b: 'block',
+  e: 'exempt',
 };
 
 export function press(state: TopState, key: Key): Pressed {
@@ -35,7 +34,7 @@ export function press(state: TopState, key: Key): Pressed {
   if (key.name === 'ctrl-z') return { state, effect: { kind: 'suspend' } };
   if (key.name === 'ctrl-l') return { state, effect: { kind: 'redraw' } };
   if (state.form !== undefined) return pressForm(state, state.form, key);
-  if (state.isFiltering) return { state: pressFilter(state, key), ...searchAfter(state, key) };
+  if (state.isFiltering) return pressFilter(state, key);
   const plain = { ...state, notice: undefined, isHelpShown: false };
   // Any other key only closes the help.
   return state.isHelpShown && key.name !== 'q' ? { state: plain } : pressCommand(plain, key);
@@ -54,17 +53,15 @@ function pressForm(state: TopState, form: Form, key: Key): Pressed {
   };
 }
 
-function pressFilter(state: TopState, key: Key): TopState {
-  const { filter } = state.panes[state.pane];
-  if (key.name === 'return') return { ...state, isFiltering: false };
-  if (key.name === 'escape') return { ...withPane(state, { filter: '' }), isFiltering: false };
-  return withPane(state, { filter: edited(filter, key) });
-}
-
-/** The gateways search for what was typed. */
-function searchAfter({ pane }: TopState, { name }: Key): Pick<Pressed, 'effect'> {
-  const isDone = name === 'return' || name === 'escape';
-  return pane === 'clients' && isDone ? { effect: { kind: 'refresh' } } : {};
+function pressFilter(state: TopState, key: Key): Pressed {
+  const { pane, panes } = state;
+  if (key.name !== 'return' && key.name !== 'escape') {
+    return { state: withPane(state, { filter: edited(panes[pane].filter, key) }) };
+  }
+  const shown = key.name === 'return' ? state : withPane(state, { filter: '' });
+  const done = { ...shown, isFiltering: false };
+  // The gateways search for what was typed.
+  return pane === 'clients' ? { state: done, effect: { kind: 'refresh' } } : { state: done };
 }
 
 function pressCommand(state: TopState, { name }: Key): Pressed {
@@ -95,7 +92,6 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
   }
 }
 
-/** Back to the tables, and there to all rows. */
 function goBack(state: TopState): Pressed {
   if (state.why !== undefined) return { state: { ...state, why: undefined } };
   const isSearched = state.panes[state.pane].filter !== '';

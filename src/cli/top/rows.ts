@@ -1,5 +1,4 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
-
 import { clientText } from '../../gateway/operations/texts.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { type Pane, type TopState, withPane } from './state.ts';
@@ -49,14 +48,12 @@ export function clientRows({ snapshot, panes }: TopState): DeniedClient[] {
   const { order } = panes.clients;
   const filter = panes.clients.filter.trim();
   return (snapshot?.denied.clients ?? [])
-    .filter(
-      (each) =>
-        // The gateways have searched already, and know more than a row shows.
-        filter === snapshot?.filter ||
-        [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
-          includes(text, filter),
-        ),
-    )
+    .filter((each) => {
+      // The gateways have searched already, and know more than a row shows.
+      if (filter === snapshot?.filter) return true;
+      const { client, policy, reason, decision_id: id } = each;
+      return [clientText(each), client, policy, reason, id].some((text) => includes(text, filter));
+    })
     .sort(CLIENT_ORDERS[order]?.compare);
 }
 
@@ -71,7 +68,6 @@ export function withNextOrder(state: TopState): TopState {
   return withPane(state, { order: (panes[pane].order + 1) % length });
 }
 
-/** The chosen policy, whichever table has the keys. */
 export function chosenPolicy(state: TopState): Policy | undefined {
   return policyRows(state)[chosenIndex(state, 'policies')];
 }
@@ -88,7 +84,6 @@ export function chosenIndex(state: TopState, pane: Pane): number {
   return index >= 0 ? index : Math.max(0, Math.min(chosen.index, names.length - 1));
 }
 
-/** Chooses the row that is so many rows further. */
 export function moved(state: TopState, by: number): TopState {
   const names = rowNames(state, state.pane);
   const from = chosenIndex(state, state.pane);

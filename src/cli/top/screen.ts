@@ -1,14 +1,12 @@
 /** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
-
 import { clientText } from '../../gateway/operations/texts.ts';
 import type { Line, Size } from '../output/output.ts';
 import { formLines, typedLine } from './form.ts';
-import type { DeniedClient, Policy } from './gather.ts';
 import { helpLines, hints } from './help.ts';
 import { chosenIndex, clientRows, orderName, policyRows } from './rows.ts';
-import { gatewayTime, type TopState } from './state.ts';
+import { gatewayTime, type Pane, type TopState } from './state.ts';
 import { factsText, statements } from './status.ts';
-import { type List, listLines } from './table.ts';
+import { listLines } from './table.ts';
 import { clientColumns, policyColumns } from './tables.ts';
 import { clockText, cut, cutLine, lineOf, padded, widthOf, wrapped } from './text.ts';
 import { policyText } from './why.ts';
@@ -51,7 +49,7 @@ function body(state: TopState, size: Size): Line[] {
   if (state.isHelpShown) return plainLines(helpLines(state.snapshot?.overview.rate_ms), size);
   const { why, snapshot } = state;
   if (why?.about === 'client') {
-    return plainLines([`${clientText(why.client)}`, '', ...why.lines], size, why.scroll);
+    return plainLines([clientText(why.client), '', ...why.lines], size, why.scroll);
   }
   if (why?.about === 'policy') {
     const { policies = [], step_ms: stepMs = 0 } = snapshot?.overview ?? {};
@@ -68,54 +66,38 @@ function plainLines(texts: readonly string[], { columns, rows }: Size, scroll = 
 }
 
 function tables(state: TopState, size: Size): Line[] {
-  const { rows } = size;
-  const policies = policyTable(state, size);
-  const clients = clientTable(state, size);
+  const { columns, rows } = size;
+  const policies = policyRows(state);
+  const clients = clientRows(state);
+  const choice = (pane: Pane) => ({
+    chosen: chosenIndex(state, pane),
+    hasKeys: state.pane === pane,
+  });
+  const policyLines = (height: number) => {
+    const list = { rows: policies, columns: policyColumns(size), empty: 'no policy has this name' };
+    return listLines({ ...list, ...choice('policies') }, columns, height);
+  };
+  const clientLines = (height: number) => {
+    const list = { rows: clients, columns: clientColumns(size, gatewayTime(state)) };
+    return listLines({ ...list, ...choice('clients'), empty: emptyText(state) }, columns, height);
+  };
   if (rows < ROWS_FOR_BOTH / 2) {
-    return (state.pane === 'policies' ? policies : clients)(rows);
+    return state.pane === 'policies' ? policyLines(rows) : clientLines(rows);
   }
-  const wantedForPolicies = Math.max(1, policyRows(state).length) + 1;
-  const wantedForClients = Math.max(1, clientRows(state).length) + 1;
+  const wanted = (found: readonly unknown[]) => Math.max(1, found.length) + 1;
   const forPolicies = Math.min(
-    wantedForPolicies,
-    Math.max(Math.floor(rows / 2), rows - 1 - wantedForClients),
+    wanted(policies),
+    Math.max(Math.floor(rows / 2), rows - 1 - wanted(clients)),
   );
-  return [...policies(forPolicies), '', ...clients(rows - 1 - forPolicies)];
+  return [...policyLines(forPolicies), '', ...clientLines(rows - 1 - forPolicies)];
 }
 
-/** Draws a table with its head in so many rows. */
-type Draw = (rows: number) => Line[];
-
-function policyTable(state: TopState, size: Size): Draw {
-  const rows = policyRows(state);
-  const list: List<Policy> = {
-    rows,
-    columns: policyColumns(size),
-    chosen: chosenIndex(state, 'policies'),
-    hasKeys: state.pane === 'policies',
-    empty: 'no policy has this name',
-  };
-  return (height) => listLines(list, size.columns, height);
-}
-
-function clientTable(state: TopState, size: Size): Draw {
-  const rows = clientRows(state);
-  const filter = state.panes.clients.filter.trim();
-  const list: List<DeniedClient> = {
-    rows,
-    columns: clientColumns(size, gatewayTime(state)),
-    chosen: chosenIndex(state, 'clients'),
-    hasKeys: state.pane === 'clients',
-    empty: emptyText(filter, filter !== state.snapshot?.filter),
-  };
-  return (height) => listLines(list, size.columns, height);
-}
-
-function emptyText(filter: string, isSearching: boolean): string {
+function emptyText({ panes, snapshot }: TopState): string {
+  const filter = panes.clients.filter.trim();
   if (filter === '') return 'no client was denied in the last five minutes';
-  return isSearching
-    ? 'searching ...'
-    : 'no client that was denied in the last five minutes matches the filter';
+  return filter === snapshot?.filter
+    ? 'no client that was denied in the last five minutes matches the filter'
+    : 'searching ...';
 }
 
 function footer(state: TopState, { columns, rows }: Size): Line[] {
@@ -131,7 +113,6 @@ function footer(state: TopState, { columns, rows }: Size): Line[] {
   return [...(level === 'plain' ? lines : lines.map((line) => lineOf(line, level))), keys];
 }
 
-/** How the table that has the keys is sorted and filtered. */
 function viewLine(state: TopState): Line {
   const { pane, panes } = state;
   const { length } = pane === 'policies' ? policyRows(state) : clientRows(state);

@@ -5,14 +5,12 @@ import type { DeniedClient, Policy, Snapshot } from './gather.ts';
 export type Pane = 'policies' | 'clients';
 
 export interface PaneState {
-  /** Index into the orders of the pane. */
   readonly order: number;
   readonly filter: string;
-  /** Name of the chosen row, and where it was when it was last seen. */
+  /** `index` is where the row was when it was last seen. */
   readonly chosen: { readonly name: string | undefined; readonly index: number };
 }
 
-/** Why a client is denied, or what a policy does. */
 type Why = { readonly scroll: number } & (
   | { readonly about: 'client'; readonly client: DeniedClient; readonly lines: readonly string[] }
   | { readonly about: 'policy'; readonly policy: Policy }
@@ -24,14 +22,12 @@ export interface Notice {
 }
 
 export interface TopState {
-  /** Undefined if the operator named no gateway. */
   readonly url: string | undefined;
   readonly snapshot: Snapshot | undefined;
   /** When the snapshot came, on the clock of this machine; milliseconds since the epoch. */
   readonly receivedMs: number;
   /** On the same clock. */
   readonly nowMs: number;
-  /** Why the last update failed. */
   readonly failure: string | undefined;
   readonly pane: Pane;
   readonly panes: Readonly<Record<Pane, PaneState>>;
@@ -70,7 +66,7 @@ export function gatewayTime({ snapshot, receivedMs, nowMs }: TopState): number {
   return Date.parse(snapshot.overview.time) + ageOf({ receivedMs, nowMs });
 }
 
-/** The age of the data in milliseconds. */
+/** In milliseconds. */
 export function ageOf({ receivedMs, nowMs }: Pick<TopState, 'receivedMs' | 'nowMs'>): number {
   return Math.max(0, nowMs - receivedMs);
 }

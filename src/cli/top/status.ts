@@ -1,5 +1,4 @@
 /** How things are, in the words of the gateway, and how old they are. */
-
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { durationText, gatewaysText, listText } from '../../gateway/operations/texts.ts';
 import type { Tone } from '../output/output.ts';
@@ -16,12 +15,16 @@ const DIGEST_LENGTH = 12;
 
 export function statements(state: TopState): Statement[] {
   const { snapshot, failure } = state;
-  if (snapshot === undefined) return [firstAnswer(failure)];
+  if (snapshot === undefined) {
+    if (failure === undefined) return [{ text: 'Waiting for the gateway ...', tone: 'aside' }];
+    return [{ text: `No data yet: ${failure}. Trying again.`, tone: 'bad' }];
+  }
   const lines = snapshot.overview.status.map(({ level, text }) => ({ text, tone: TONES[level] }));
-  return failure === undefined ? lines : [staleData(state, failure), ...lines];
+  if (failure === undefined) return lines;
+  const age = durationText(Math.round(ageOf(state) / 1_000));
+  return [{ text: `Data of ${age} ago: ${failure}. Trying again.`, tone: 'bad' }, ...lines];
 }
 
-/** Store, gateways and policy file. */
 export function factsText(overview: Output<'overview'>): string {
   const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
   const states = store.states.map(({ state, policies, gateways: count }) => {
@@ -38,14 +41,4 @@ export function factsText(overview: Output<'overview'>): string {
     `policy file ${digest}${others.length > 0 ? ` and ${others.length} more` : since}`,
     ...(leftOut > 0 ? [`${leftOut} more policies with fewer requests`] : []),
   ].join('; ');
-}
-
-function firstAnswer(failure: string | undefined): Statement {
-  if (failure === undefined) return { text: 'Waiting for the gateway ...', tone: 'aside' };
-  return { text: `No data yet: ${failure}. Trying again.`, tone: 'bad' };
-}
-
-function staleData(state: TopState, failure: string): Statement {
-  const age = durationText(Math.round(ageOf(state) / 1_000));
-  return { text: `Data of ${age} ago: ${failure}. Trying again.`, tone: 'bad' };
 }

@@ -6,11 +6,8 @@ import { cut, lineOf, padded, spanOf, textOf, widthOf } from './text.ts';
 export interface List<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
-  /** Index into the rows. */
   readonly chosen: number;
-  /** Whether the keys are for this list. */
   readonly hasKeys: boolean;
-  /** Shown if there is no row. */
   readonly empty: string;
 }
 
@@ -35,7 +32,6 @@ export function listLines<Row>(list: List<Row>, width: number, height: number): 
   return [lineOf(head, hasKeys ? 'head' : 'aside'), ...shown, ...empty];
 }
 
-/** The text at the right is left out if it does not fit. */
 function withRight(left: string, right: string, width: number): string {
   const space = width - widthOf(left.trimEnd());
   return right.length + 1 < space ? left.trimEnd() + padded(right, space, 'right') : left;

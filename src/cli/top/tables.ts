@@ -1,5 +1,4 @@
 /** The columns of both tables, and the sparklines in them. */
-
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { clientText, rateText, relativeTime } from '../../gateway/operations/texts.ts';
 import { endlessText } from '../ops-client/cells.ts';
@@ -9,7 +8,6 @@ import { denialRateOf, denialsOf } from './rows.ts';
 import type { Column } from './table.ts';
 import { clockText } from './text.ts';
 
-/** Terminals with so many columns show more. */
 const WIDE = 110;
 const VERY_WIDE = 170;
 
@@ -91,19 +89,14 @@ const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /** One character for each part of the time, oldest first. A space is a part in which nothing was counted. */
 export function sparkline(counts: readonly number[], width: number): string {
-  const sums = Array.from({ length: width }, (_, i) =>
-    sum(counts.slice(edge(counts, i, width), edge(counts, i + 1, width))),
-  );
+  const edge = (part: number) => Math.round((part * counts.length) / width);
+  const sums = Array.from({ length: width }, (_, i) => sum(counts.slice(edge(i), edge(i + 1))));
   const most = Math.max(...sums);
   return sums.map((each) => bar(each, most)).join('');
 }
 
 export function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
-}
-
-function edge(counts: readonly number[], part: number, parts: number): number {
-  return Math.round((part * counts.length) / parts);
 }
 
 function bar(count: number, most: number): string {

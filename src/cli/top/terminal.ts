@@ -6,7 +6,6 @@ import { emitKeypressEvents } from 'node:readline';
 import type { Screen } from '../output/output.ts';
 import { reportFailure } from '../output/report-failure.ts';
 
-/** A key that was pressed. */
 export interface Key {
   /** `up`, `return`, `escape`, `ctrl-c`; of a character, the character. */
   readonly name: string;
@@ -14,7 +13,6 @@ export interface Key {
   readonly text: string;
 }
 
-/** What readline says of a key. */
 interface Keypress {
   readonly name?: string | undefined;
   readonly ctrl?: boolean | undefined;
@@ -39,19 +37,13 @@ export function keysOf(char: string | undefined, { name = '', ctrl, meta }: Keyp
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 
-export interface Terminal {
-  /** Gives the terminal back until the process is continued. */
-  suspend(): void;
-  close(): void;
-}
-
 export interface TerminalEvents {
   readonly onKey: (key: Key) => void;
   /** The terminal is ours again, and empty. */
   readonly onContinued: () => void;
 }
 
-export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEvents): Terminal {
+export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEvents) {
   const { stdin } = process;
   let isTaken = false;
   const take = () => {
@@ -90,12 +82,12 @@ export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEve
   stdin.on('keypress', (char: string | undefined, pressed: Keypress) => {
     for (const key of keysOf(char, pressed)) onKey(key);
   });
-  // The terminal is gone.
   stdin.on('end', () => process.exit());
   take();
   stdin.resume();
 
   return {
+    /** Gives the terminal back until the process is continued. */
     suspend() {
       giveBack();
       process.kill(process.pid, 'SIGTSTP');

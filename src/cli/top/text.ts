@@ -7,7 +7,7 @@ const MARK = /\p{M}/u;
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** The columns that a text takes. */
+/** The columns of the terminal that a text takes. */
 export function widthOf(text: string): number {
   return [...text].reduce((sum, char) => sum + columnsOf(char), 0);
 }
@@ -26,13 +26,11 @@ export function cut(written: string, width: number): string {
   return width < 1 ? '' : `${kept}…`;
 }
 
-/** The text with spaces to the width. */
 export function padded(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + spaces : spaces + text;
 }
 
-/** Breaks a text between words. Longer words are cut. */
 export function wrapped(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';

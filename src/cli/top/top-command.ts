@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../gateway/config/rate.ts';
 import { changeCommand } from '../ops-client/gateway-options.ts';
 import { withOutput } from '../output/output.ts';
-import type { TopFlags } from './run-top.ts';
+import type { TopFlags } from './live.ts';
 
 const LONGEST_INTERVAL_MS = 3_600_000;
 
@@ -23,11 +23,10 @@ export function topCommand(): Command {
 
 async function top(flags: TopFlags): Promise<void> {
   // Loaded only now, because a command line with mistakes should fail fast.
-  const { runTop } = await import('./run-top.ts');
+  const { runTop } = await import('./live.ts');
   await runTop(flags);
 }
 
-/** Milliseconds. */
 function readInterval(text: string): number {
   try {
     const ms = parseDuration(text);

@@ -1,6 +1,4 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
-
-import type { Output } from '../../gateway/operations/operation-table.ts';
 import { clientText, durationText, inForceText } from '../../gateway/operations/texts.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
 import { denialText } from '../ops-client/denial-text.ts';
@@ -27,11 +25,10 @@ export async function explainClient(
   return [...denial, '', ...limits];
 }
 
-/** A form that lifts the override of a client, or why there is none. */
 export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promise<Form | string> {
   const name = clientText(client);
   try {
-    const { override } = await detailsOf(client, flags);
+    const { override } = (await callGateway(flags, 'decision', { id: client.decision_id })).read();
     if (override?.about !== 'client') return `no override is in force for ${name}`;
     const action = override.access === 'blocked' ? 'unblock' : 'unexempt';
     const note = inForceText(override, Date.now());
@@ -61,10 +58,6 @@ export function policyText(policy: Policy, stepMs: number): string[] {
 
 function deniedWords({ mode }: Policy): string {
   return mode === 'shadow' ? 'that it would have denied' : 'denied';
-}
-
-async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<Output<'decision'>> {
-  return (await callGateway(flags, 'decision', { id: client.decision_id })).read();
 }
 
 async function orRefusal(read: () => Promise<string[]>): Promise<string[]> {

@@ -38,7 +38,6 @@ export function formatNamed(name: string): LogFormat {
   ]);
 }
 
-/** `nginx` is the beginning of several names. */
 function hintFor(name: string, names: readonly string[]): string {
   const begun = names.filter((each) => each.startsWith(`${name}-`));
   if (begun.length === 0) return hint(name, names);

@@ -4,33 +4,25 @@ export interface LogEntry {
   /** When the request started, or as near as the log says, in milliseconds since the epoch. May have fractions. */
   readonly startMs: number;
   readonly method: string;
-  /** The request target as the client spelled it, query included. */
   readonly target: string;
-  /** Undefined if the log does not have it, as everything below. */
   readonly host: string | undefined;
   /** The address that connected to the proxy, or that the proxy took for the client's. Without a port. */
   readonly address: string | undefined;
-  /** X-Forwarded-For, as far as the proxy received it. */
   readonly forwardedFor: string | undefined;
   readonly status: number | undefined;
   readonly userAgent: string | undefined;
-  /** The values of the wanted fields, in their order. */
   readonly fields: readonly (string | undefined)[];
 }
 
 export interface LogFormat {
-  /** What `--format` takes: `nginx-combined`, or an NGINX log_format string. */
   readonly name: string;
   readonly title: string;
   /** What the stamp of a line means. A format with a duration in its lines computes the start: then it is `start`. */
   readonly timeIs: 'start' | 'end';
   readonly precisionMs: number;
-  /** Whether stamps have no time zone, so that `--tz` says it. */
   readonly lacksZone: boolean;
-  /** Which address a line has, in words: `the address that connected to NGINX`. */
   readonly address: string;
   readonly samples: readonly string[];
-  /** What else a reader of the log must know: what it leaves out, and what to set. */
   readonly notes: readonly string[];
   /** Whether only this program writes such a line, where another format has the same text. */
   isProof?(line: string): boolean;
@@ -43,7 +35,6 @@ export interface LogFormat {
 export interface ParseOptions {
   readonly zone: string;
   readonly timeIs: 'start' | 'end' | undefined;
-  /** Names of fields whose values the entries shall have, as the log has them: `request.headers.X-Api-Key`. */
   readonly fields: readonly string[];
 }
 

@@ -1,5 +1,4 @@
 /** NGINX: `combined`, JSON, the format of ingress-nginx, and a `log_format` given on the command line. */
-
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import type { LogFormat } from './log-format.ts';
 import { combinedScanner } from './parts/combined-scanner.ts';
@@ -36,7 +35,6 @@ export const nginxCombined: LogFormat = textFormat({
   isProof: (line) => PROOF.test(line),
 });
 
-/** Splits lists of names at their spaces. */
 const keysOf = (names: Readonly<Partial<Record<Variable, string>>>) =>
   Object.fromEntries(Object.entries(names).map(([variable, keys]) => [variable, keys.split(' ')]));
 
@@ -81,7 +79,7 @@ export const ingressNginx: LogFormat = textFormat({
   name: 'ingress-nginx',
   title: 'ingress-nginx',
   layouts: [
-    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id',
+    `${COMBINED} $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id`,
   ],
   escapes: 'backslash',
   stampIs: 'end',
@@ -137,15 +135,17 @@ function unquoted(text: string): string {
 }
 
 function mistakesOf(names: ReadonlySet<string>): string[] {
+  const mistakes: string[] = [];
+  if (!STAMPS.some((name) => names.has(name))) {
+    mistakes.push(
+      '--format: the log_format has no time; it needs $msec, $time_iso8601 or $time_local',
+    );
+  }
   const hasTarget = names.has('request_uri') || names.has('uri');
-  return [
-    ...(STAMPS.some((name) => names.has(name))
-      ? []
-      : ['--format: the log_format has no time; it needs $msec, $time_iso8601 or $time_local']),
-    ...(names.has('request') || (names.has('request_method') && hasTarget)
-      ? []
-      : [
-          '--format: the log_format has no request; it needs $request, or $request_method and $request_uri',
-        ]),
-  ];
+  if (!names.has('request') && !(names.has('request_method') && hasTarget)) {
+    mistakes.push(
+      '--format: the log_format has no request; it needs $request, or $request_method and $request_uri',
+    );
+  }
+  return mistakes;
 }

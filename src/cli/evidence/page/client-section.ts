@@ -1,11 +1,6 @@
 /** The sections about clients: those denied most, and those that another policy file treats otherwise. */
 import { count, counted, percent } from '../figures.ts';
-import type {
-  ChangedClientReport,
-  ChangeReport,
-  ClientReport,
-  DifferenceReport,
-} from '../replay/report.ts';
+import type { ClientReport, DifferenceReport } from '../replay/report.ts';
 import {
   type Column,
   type Content,
@@ -17,7 +12,6 @@ import {
   tableOf,
 } from './html.ts';
 
-/** Shown before the reader unfolds the others. */
 const SHOWN_CLIENTS = 10;
 
 export function clientSection(clients: readonly ClientReport[], denied: number): Html {
@@ -39,48 +33,36 @@ export function differenceSection(difference: DifferenceReport | undefined): Htm
   return html`<section aria-labelledby="difference-title">
 <h2 id="difference-title">What the new policy file changes</h2>
 <div class="columns">
-${changes({
-  title: 'Newly denied',
-  by: 'By the policy of the new file that denies them',
-  requests: difference.newly_denied_requests,
-  clients: difference.newly_denied_clients,
-  policies: difference.newly_denied,
-  rows: difference.clients_newly_denied,
-})}
-${changes({
-  title: 'Newly allowed',
-  by: 'By the policy of the old file that denied them',
-  requests: difference.newly_allowed_requests,
-  clients: difference.newly_allowed_clients,
-  policies: difference.newly_allowed,
-  rows: difference.clients_newly_allowed,
-})}
+${changes(difference, 'newly_denied')}
+${changes(difference, 'newly_allowed')}
 </div>
 </section>`;
 }
 
-interface Changes {
-  readonly title: string;
-  readonly by: string;
-  readonly requests: number;
-  readonly clients: number;
-  readonly policies: readonly ChangeReport[];
-  readonly rows: readonly ChangedClientReport[];
-}
+const CHANGES = {
+  newly_denied: { title: 'Newly denied', by: 'By the policy of the new file that denies them' },
+  newly_allowed: { title: 'Newly allowed', by: 'By the policy of the old file that denied them' },
+} as const;
 
-function changes({ title, by, requests, clients, policies, rows }: Changes): Html {
+function changes(difference: DifferenceReport, change: keyof typeof CHANGES): Html {
+  const { title, by } = CHANGES[change];
+  const requests = difference[`${change}_requests`];
   if (requests === 0) return html`<article><h3>${title}</h3><p>No requests.</p></article>`;
   return html`<article>
-<h3>${title} <small>${counted(requests, 'request')} of ${counted(clients, 'client')}</small></h3>
+<h3>${title} <small>${counted(requests, 'request')} of ${counted(difference[`${change}_clients`], 'client')}</small></h3>
 ${tableOf({
   caption: by,
   columns: [{ title: 'Policy' }, ...numbers('Requests', 'Clients')],
-  rows: policies.map((each) => [bdi(each.policy), count(each.requests), count(each.clients)]),
+  rows: difference[change].map((each) => [
+    bdi(each.policy),
+    count(each.requests),
+    count(each.clients),
+  ]),
 })}
 ${clientTables({
   caption: `Clients with the most ${title.toLowerCase()} requests`,
   last: title,
-  rows: rows.map((each) => ({ ...each, part: each.changed_requests })),
+  rows: difference[`clients_${change}`].map((each) => ({ ...each, part: each.changed_requests })),
 })}
 </article>`;
 }
@@ -103,9 +85,9 @@ function clientTables({ caption, last, rows }: ClientTables): Html {
     count(part),
     html`${percent(part, requests)} ${shareBar(part, requests)}`,
   ]);
-  const [shown, folded] = [cells.slice(0, SHOWN_CLIENTS), cells.slice(SHOWN_CLIENTS)];
-  return html`${tableOf({ caption, columns, rows: shown })}
-${folded.length === 0 ? NOTHING : foldedTable(`${folded.length} more`, { caption: `${caption}, continued`, columns, rows: folded })}`;
+  const rest = { caption: `${caption}, continued`, columns, rows: cells.slice(SHOWN_CLIENTS) };
+  return html`${tableOf({ caption, columns, rows: cells.slice(0, SHOWN_CLIENTS) })}
+${rest.rows.length === 0 ? NOTHING : foldedTable(`${rest.rows.length} more`, rest)}`;
 }
 
 function shareBar(part: number, whole: number): Html {

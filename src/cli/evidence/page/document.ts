@@ -7,13 +7,7 @@ import { type Content, Html, html, jsonForScript } from './html.ts';
 const FOLDER = new URL('../../../../web/replay/', import.meta.url);
 const { resolve: pathOf } = createRequire(import.meta.url);
 
-export interface PageParts {
-  readonly title: string;
-  readonly body: Content;
-  readonly data: unknown;
-}
-
-export function documentOf({ title, body, data }: PageParts): string {
+export function documentOf(title: string, body: Content, data: unknown): string {
   const style = inline('style', fileOf('uPlot.min.css') + ownFile('page.css'));
   const plots = inline('script', fileOf('uPlot.iife.min.js'));
   const script = inline('script', ownFile('page.js'));
@@ -66,10 +60,5 @@ ${text.map((line) => html`${line}<br>`)}
 </footer>`;
 }
 
-function fileOf(name: string): string {
-  return readFileSync(pathOf(`uplot/dist/${name}`), 'utf8');
-}
-
-function ownFile(name: string): string {
-  return readFileSync(new URL(name, FOLDER), 'utf8');
-}
+const fileOf = (name: string) => readFileSync(pathOf(`uplot/dist/${name}`), 'utf8');
+const ownFile = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');

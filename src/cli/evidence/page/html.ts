@@ -64,10 +64,14 @@ export const numbers = (...titles: readonly string[]): Column[] =>
 export function tableOf({ caption, columns, rows }: Table): Html {
   return html`<div class="scroll" tabindex="0"><table>
 <caption>${caption}</caption>
-<thead><tr>${columns.map((each) => html`<th scope="col"${classOf(each)}>${each.title}</th>`)}</tr></thead>
+<thead><tr>${columns.map(headOf)}</tr></thead>
 <tbody>
 ${rows.map((row) => html`<tr>${row.map((cell, i) => cellOf(cell, i, columns[i]))}</tr>\n`)}</tbody>
 </table></div>`;
+}
+
+export function headOf(column: Column): Html {
+  return html`<th scope="col"${classOf(column)}>${column.title}</th>`;
 }
 
 export function foldedTable(summary: Content, table: Table): Html {
@@ -81,5 +85,5 @@ function cellOf(cell: Content, index: number, column: Column | undefined): Html 
 }
 
 function classOf(column: Column | undefined): Html {
-  return column?.isNumber === true ? html` class="number"` : html``;
+  return column?.isNumber === true ? html` class="number"` : NOTHING;
 }

@@ -1,5 +1,5 @@
 /** The sections about the log: what was read, what was not understood, and what the numbers do not tell. */
-import { count } from '../figures.ts';
+import { count, shortened } from '../figures.ts';
 import type { ReplayReport } from '../replay/report.ts';
 import { type Html, html, NOTHING, numbers, tableOf } from './html.ts';
 
@@ -41,7 +41,7 @@ function misreadLines(misread: ReplayReport['lines']['first_not_understood']): H
     rows: misread.map(({ source, line, field, text }) => [
       html`<bdi>${source}</bdi>:${line}`,
       field,
-      html`<code><bdi>${text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text}</bdi></code>`,
+      html`<code><bdi>${shortened(text, LONGEST_LINE)}</bdi></code>`,
     ]),
   });
 }

@@ -9,25 +9,18 @@ export interface PeakBin {
   readonly isOver: boolean;
 }
 
-export interface PeakSummary {
-  readonly bins: readonly PeakBin[];
-  readonly clients: number;
-  readonly over: number;
-  readonly median: number;
-  readonly p99: number;
-  readonly highest: number;
-  readonly isLogarithmic: boolean;
-}
+export type PeakSummary = ReturnType<typeof summaryOf>;
 
-/** Each peak up to this one has its own bin. */
 const MOST_SINGLE = 40;
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 
-export function summaryOf({ limit, peaks }: LimitChart): PeakSummary {
+export function summaryOf({ limit, peaks }: LimitChart) {
   const highest = peaks.at(-1)?.[0] ?? 0;
   const top = Math.max(highest, limit) + 1;
   const isLogarithmic = top > MOST_SINGLE;
-  const starts = isLogarithmic ? growingStarts(top, limit) : upTo(top);
+  const starts = isLogarithmic
+    ? growingStarts(top, limit)
+    : Array.from({ length: top }, (_, i) => i + 1);
   const counts = new Array<number>(starts.length).fill(0);
   let clients = 0;
   let over = 0;
@@ -38,21 +31,19 @@ export function summaryOf({ limit, peaks }: LimitChart): PeakSummary {
     clients += ofPeak;
     if (peak > limit) over += ofPeak;
   }
-  const bins = starts.map((least, i) => ({
-    least,
-    most: (starts[i + 1] ?? top + 1) - 1,
-    clients: counts[i] ?? 0,
-    isOver: least > limit,
-  }));
+  const bins = starts.map(
+    (least, i): PeakBin => ({
+      least,
+      most: (starts[i + 1] ?? top + 1) - 1,
+      clients: counts[i] ?? 0,
+      isOver: least > limit,
+    }),
+  );
   const quantile = (share: number) => atRank(peaks, share * clients);
   return {
     ...{ bins, clients, over, highest, isLogarithmic },
     ...{ median: quantile(0.5), p99: quantile(0.99) },
   };
-}
-
-function upTo(top: number): number[] {
-  return Array.from({ length: top }, (_, i) => i + 1);
 }
 
 function growingStarts(top: number, limit: number): number[] {

@@ -70,7 +70,6 @@ export function binText({ least, most }: Pick<PeakBin, 'least' | 'most'>): strin
   return least === most ? count(least) : `${count(least)} to ${count(most)}`;
 }
 
-/** The text is on the side with more space. */
 function limitLine(limit: number, at: number): Html {
   const isRight = at > (LEFT + RIGHT) / 2;
   return html`<line class="limit" x1="${at}" x2="${at}" y1="${TOP - 10}" y2="${BOTTOM}"></line>

@@ -1,9 +1,9 @@
 /** The section with the numbers of each policy and its limits. */
-import { count, percent, timeText } from '../figures.ts';
+import { busiestText, count, percent, timeText } from '../figures.ts';
 import type { LimitReport, PolicyReport } from '../replay/report.ts';
-import { type Content, type Html, html, numbers } from './html.ts';
+import { type Column, type Content, type Html, headOf, html, numbers } from './html.ts';
 
-const COLUMNS = [
+const COLUMNS: readonly Column[] = [
   { title: 'Policy and limits' },
   { title: 'Mode' },
   ...numbers('Requests', 'Clients', 'Denied', 'Share', 'Denied clients'),
@@ -19,7 +19,7 @@ export function policySection(policies: readonly PolicyReport[]): Html {
 <p>Times are in UTC. In shadow mode, denied requests are those that would have been denied.</p>
 <div class="scroll" tabindex="0"><table class="policies">
 <caption>Requests and denials of each policy and its limits</caption>
-<thead><tr>${COLUMNS.map(({ title, ...column }) => html`<th scope="col"${'isNumber' in column ? NUMBER : PLAIN}>${title}</th>`)}</tr></thead>
+<thead><tr>${COLUMNS.map(headOf)}</tr></thead>
 ${policies.map(
   (policy) => html`<tbody>
 <tr><th scope="row"><bdi>${policy.name}</bdi></th><td>${policy.mode}</td>${cells(policy, policy.denied_requests_at_once)}</tr>
@@ -29,18 +29,13 @@ ${policy.limits.map((limit) => html`<tr class="limit"><th scope="row"><bdi>${lim
 </section>`;
 }
 
-const NUMBER = html` class="number"`;
-const PLAIN = html``;
-
 function cells(counts: PolicyReport | LimitReport, atOnce?: number): Html[] {
-  const { requests, clients, denied_requests: denied, busiest_minute: busiest } = counts;
+  const { requests, clients, denied_requests: denied } = counts;
   const seen = [count(requests), count(clients)].map(number);
   if (counts.not_evaluated !== undefined) {
     const rest = COLUMNS.length - BEFORE_DENIED;
-    return [
-      ...seen,
-      html`<td colspan="${rest}" class="quiet">not evaluated: ${counts.not_evaluated}</td>`,
-    ];
+    const reason = `not evaluated: ${counts.not_evaluated}`;
+    return [...seen, html`<td colspan="${rest}" class="quiet">${reason}</td>`];
   }
   const all = denied ?? 0;
   const isUncertain = atOnce !== undefined && atOnce !== all;
@@ -51,7 +46,7 @@ function cells(counts: PolicyReport | LimitReport, atOnce?: number): Html[] {
     number(count(counts.denied_clients ?? 0)),
     html`<td class="time">${timeText(counts.first_denial)}</td>`,
     html`<td class="time">${timeText(counts.last_denial)}</td>`,
-    html`<td class="time">${busiest === null ? '' : `${timeText(busiest.at).slice(0, -3)} (${count(busiest.requests)})`}</td>`,
+    html`<td class="time">${busiestText(counts)}</td>`,
   ];
 }
 

@@ -11,15 +11,12 @@ import { policySection } from './policy-section.ts';
 import { timeSection } from './time-section.ts';
 import { timeSeriesOf } from './time-series.ts';
 
-/** One HTML file that needs no network. The same report gives the same bytes. */
 export function replayPage(report: ReplayReport, charts: ReplayCharts): string {
   const series = timeSeriesOf(charts.policies);
   const { requests, policies } = report;
   const shadow = new Set(policies.filter(({ mode }) => mode === 'shadow').map(({ name }) => name));
-  return documentOf({
-    title: `Replay: ${count(requests.denied)} of ${count(requests.decided)} requests denied`,
-    data: series ?? null,
-    body: html`${heading(report)}
+  const title = `Replay: ${count(requests.denied)} of ${count(requests.decided)} requests denied`;
+  const body = html`${heading(report)}
 <main>
 ${differenceSection(report.difference)}
 ${policySection(policies)}
@@ -28,8 +25,8 @@ ${peakSection(charts.limits)}
 ${clientSection(report.clients, requests.denied_clients)}
 ${logSection(report)}
 ${notesSection(report.notes)}
-</main>`,
-  });
+</main>`;
+  return documentOf(title, body, series ?? null);
 }
 
 function heading({ log, lines, requests, difference }: ReplayReport): Html {

@@ -1,23 +1,16 @@
 /** Requests and denials over time as a page draws them: few enough points, and no maximum lost. */
 import type { MinutePoint, PolicyChart } from '../replay/charts.ts';
+import { MINUTE_MS } from '../replay/result.ts';
 
-const MINUTE_MS = 60_000;
 const MOST_POINTS = 4_000;
 
-/** All policies have the same points in time. */
-export interface TimeSeries {
-  readonly fromMs: number;
-  readonly minutesPerPoint: number;
-  readonly policies: readonly PolicySeries[];
-}
+export type TimeSeries = NonNullable<ReturnType<typeof timeSeriesOf>>;
 
-/** For each point the most requests, and the most denied requests, of one of its minutes. */
-interface PolicySeries {
-  readonly requests: readonly number[];
-  readonly denied: readonly number[];
-}
-
-export function timeSeriesOf(charts: readonly PolicyChart[]): TimeSeries | undefined {
+/**
+ * All policies have the same points in time. A point has the most requests, and the most denied requests, of one of its
+ * minutes.
+ */
+export function timeSeriesOf(charts: readonly PolicyChart[]) {
   const ends = charts.flatMap(({ minutes }) => [minutes[0] ?? [], minutes.at(-1) ?? []]);
   const times = ends.flatMap(([atMs]) => atMs ?? []);
   if (times.length === 0) return undefined;
@@ -39,7 +32,6 @@ export function timeSeriesOf(charts: readonly PolicyChart[]): TimeSeries | undef
   return { fromMs, minutesPerPoint, policies };
 }
 
-/** A row of the table: sums, and the highest minutes. */
 export interface TimeRow {
   readonly atMs: number;
   requests: number;
@@ -50,15 +42,9 @@ export interface TimeRow {
 
 const MOST_ROWS = 200;
 const DAY = 1_440;
-/** Minutes that a row may stand for. */
 const ROW_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, DAY, 7 * DAY, 28 * DAY];
 
-export interface TimeTable {
-  readonly minutesPerRow: number;
-  readonly rows: readonly TimeRow[];
-}
-
-export function timeTableOf(minutes: readonly MinutePoint[]): TimeTable {
+export function timeTableOf(minutes: readonly MinutePoint[]) {
   const [from = 0, to = 0] = [minutes[0]?.[0], minutes.at(-1)?.[0]];
   const span = (to - from) / MINUTE_MS + 1;
   const minutesPerRow = ROW_MINUTES.find((each) => span / each <= MOST_ROWS) ?? 364 * DAY;

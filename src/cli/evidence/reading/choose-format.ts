@@ -50,12 +50,13 @@ function problemOf(
 ): string | undefined {
   const { understood, misread } = tried(format, lines);
   if (understood > 0) return undefined;
-  const other = bestOf(FORMATS.map((each) => tried(each, lines)));
+  const other = bestOf(FORMATS.map((each) => tried(each, lines)))?.format.name;
   const title = wanted.includes('$') ? 'the given log_format' : format.name;
-  const meant =
-    other === undefined
-      ? ''
-      : `; it looks like ${other.format.name}${wanted === AUTO ? ', and logs that are read together must have one format' : `: --format ${other.format.name}`}`;
+  const advice =
+    wanted === AUTO
+      ? ', and logs that are read together must have one format'
+      : `: --format ${other}`;
+  const meant = other === undefined ? '' : `; it looks like ${other}${advice}`;
   return `${name}: is not of the format ${title}; of ${linesOf(lines.length)}, none was understood: line ${misread?.line} fails at ${misread?.field}${meant}`;
 }
 
@@ -77,24 +78,13 @@ function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginni
   return `${same}. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
 }
 
-/** `Apache` of `Apache httpd, combined`. */
 function programOf({ title }: LogFormat): string {
   return /^\w+/.exec(title)?.[0] ?? title;
 }
 
-/** So many lines are tried. */
 const TRIED_LINES = 100;
 
-interface Trial {
-  readonly format: LogFormat;
-  readonly lines: number;
-  readonly entries: number;
-  readonly understood: number;
-  readonly proofs: number;
-  readonly misread:
-    | { readonly line: number; readonly field: string; readonly reach: number }
-    | undefined;
-}
+type Trial = ReturnType<typeof tried>;
 
 const WITHOUT_OPTIONS: ParseOptions = { zone: 'UTC', timeIs: undefined, fields: [] };
 
@@ -109,34 +99,31 @@ export function firstLines(bytes: Buffer): string[] {
   return lines;
 }
 
-function tried(format: LogFormat, lines: readonly string[]): Trial {
+function tried(format: LogFormat, lines: readonly string[]) {
   const parse = format.compile(WITHOUT_OPTIONS);
   let [entries, understood, proofs] = [0, 0, 0];
-  let misread: Trial['misread'];
-  lines.forEach((line, i) => {
+  let misread: { line: number; field: string; reach: number } | undefined;
+  for (const [i, line] of lines.entries()) {
     const made = parse(line);
     if (made instanceof Misread) {
       misread ??= { line: i + 1, field: made.field, reach: made.reach };
-      return;
+      continue;
     }
     understood++;
     if (made !== undefined) entries++;
     if (format.isProof?.(line)) proofs++;
-  });
+  }
   return { format, lines: lines.length, entries, understood, proofs, misread };
 }
 
 /** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
 function bestOf(trials: readonly Trial[]): Trial | undefined {
-  const [best] = trials
+  return trials
     .filter(({ understood }) => understood > 0)
-    .toSorted(
-      (a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs,
-    );
-  return best;
+    .sort((a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs)
+    .at(0);
 }
 
-/** The formats that came furthest, for a log that none fits: `nginx-combined: line 1 fails at time_local`. */
 function nearest(trials: readonly Trial[]): string[] {
   return trials
     .toSorted((a, b) => (b.misread?.reach ?? 0) - (a.misread?.reach ?? 0))

@@ -18,24 +18,21 @@ const OTHERS: readonly (readonly [string, string, string])[] = [
 const CHUNK_BYTES = 262_144;
 
 export function compressionOf(head: Buffer): Compression {
-  const found = MAGIC.find(([magic]) => startsWith(head, magic));
-  return found?.[1] ?? 'none';
+  const hex = head.toString('hex');
+  return MAGIC.find(([magic]) => hex.startsWith(magic))?.[1] ?? 'none';
 }
 
 export function whyUnreadable(head: Buffer, name: string): string | undefined {
-  const other = OTHERS.find(([magic]) => startsWith(head, magic));
+  const hex = head.toString('hex');
+  const other = OTHERS.find(([magic]) => hex.startsWith(magic));
   if (other !== undefined) {
     const [, kind, command] = other;
     return `is compressed with ${kind}; decompress it first: ${command} ${name} | headgate ... -`;
   }
-  if (startsWith(head, 'fffe') || startsWith(head, 'feff')) {
+  if (hex.startsWith('fffe') || hex.startsWith('feff')) {
     return 'is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8';
   }
   return undefined;
-}
-
-function startsWith(head: Buffer, magic: string): boolean {
-  return head.subarray(0, magic.length / 2).toString('hex') === magic;
 }
 
 /**
@@ -72,7 +69,6 @@ export async function* decompressed(
     if (piece === undefined) stream.end();
     else {
       stream.write(piece, (error) => {
-        // After an error, `close` follows.
         isTaken = !error;
         wake();
       });

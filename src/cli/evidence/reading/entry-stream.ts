@@ -12,24 +12,12 @@ export interface MisreadLine {
   readonly field: string;
 }
 
-export interface LineCounts {
-  /** All lines that are not blank: the sum of the next three. */
-  readonly read: number;
-  readonly understood: number;
-  /** Lines without an HTTP request, as far as the format knows them. */
-  readonly withoutRequest: number;
-  readonly misread: number;
-  readonly firstMisread: readonly MisreadLine[];
-  /** Entries that start before an earlier line of their source. */
-  readonly outOfOrder: number;
-  /** Entries that came after the horizon, when later ones may have been visited already. They are skipped. */
-  readonly late: number;
-}
+export type LineCounts = Readonly<EntryStream['counts']>;
 
 export interface EntryStreamOptions {
   readonly sources: number;
   readonly horizonMs: number;
-  /** Whether an entry is visited at all. Called for every entry that is not late, before they are in order. */
+  /** Others are not visited. Called for every entry that is not late, before they are in order. */
   readonly isWanted?: (entry: LogEntry) => boolean;
   readonly onMisread?: (line: MisreadLine) => void;
 }
@@ -56,13 +44,16 @@ export class EntryStream {
   /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
   #visitedUntilMs = Number.NEGATIVE_INFINITY;
   readonly #waiting = new WaitingEntries();
-  readonly #counts = {
+  /** `read` is the sum of the next three; blank lines are left out. */
+  readonly counts = {
     read: 0,
     understood: 0,
     withoutRequest: 0,
     misread: 0,
     firstMisread: [] as MisreadLine[],
+    /** Entries that start before an earlier line of their source. */
     outOfOrder: 0,
+    /** Entries that came when later ones may have been visited already. They are skipped. */
     late: 0,
   };
 
@@ -75,10 +66,6 @@ export class EntryStream {
       latestMs: Number.NEGATIVE_INFINITY,
       isDone: false,
     }));
-  }
-
-  get counts(): LineCounts {
-    return this.#counts;
   }
 
   /**
@@ -106,7 +93,7 @@ export class EntryStream {
   }
 
   #read(text: string, index: number, source: Source): void {
-    const counts = this.#counts;
+    const counts = this.counts;
     if (text.length > MAX_LINE_BYTES) {
       counts.read++;
       this.#misread({ source: index, line: source.line, text, field: 'line (longer than 64 KB)' });
@@ -128,14 +115,14 @@ export class EntryStream {
   #take(waiting: { entry: LogEntry; source: number }, source: Source, lineLength: number): void {
     const { entry } = waiting;
     if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
-    else this.#counts.outOfOrder++;
-    if (entry.startMs < this.#visitedUntilMs) this.#counts.late++;
+    else this.counts.outOfOrder++;
+    if (entry.startMs < this.#visitedUntilMs) this.counts.late++;
     else this.#waiting.add(waiting, lineLength, this.#options.isWanted?.(entry) ?? true);
   }
 
   #misread(line: MisreadLine): void {
-    const { firstMisread } = this.#counts;
-    this.#counts.misread++;
+    const { firstMisread } = this.counts;
+    this.counts.misread++;
     if (firstMisread.length < FIRST_MISREAD) {
       firstMisread.push({ ...line, text: line.text.slice(0, MAX_SHOWN) });
     }

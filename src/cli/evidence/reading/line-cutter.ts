@@ -2,7 +2,6 @@
 
 export interface LogChunk {
   readonly source: number;
-  /** The buffer holds nothing else, because it may be transferred to a thread. */
   readonly bytes: Uint8Array;
   readonly isLast: boolean;
 }
@@ -51,7 +50,6 @@ export class LineCutter {
     return only !== undefined && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
   }
 
-  /** Keeps just enough of an over-long line to report it. */
   #keep(rest: Buffer): void {
     this.#hasLineBreak = rest.includes(LINE_FEED);
     this.#isSkipping = !this.#hasLineBreak && rest.length > MAX_LINE_BYTES;
@@ -69,9 +67,5 @@ export class LineCutter {
   }
 }
 
-/** The copy has its own buffer, so that it can be sent to a thread. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
-}
+/** A part without memory of its own would keep the whole. */
+const copyOf = (bytes: Buffer) => Buffer.from(new Uint8Array(bytes).buffer);

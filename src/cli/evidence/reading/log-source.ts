@@ -1,12 +1,11 @@
 /** One log: a file, or standard input. */
-import { constants } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { displayName } from '../../../gateway/config/text-file.ts';
 import { type Compression, compressionOf, decompressed, whyUnreadable } from './decompression.ts';
 import { LineCutter } from './line-cutter.ts';
 
 const STANDARD_INPUT = '-';
-const PIECE_BYTES = 65_536;
 const HEAD_BYTES = 8;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -26,7 +25,7 @@ export class LogSource {
   readonly #path: string;
   readonly #input: AsyncIterable<Uint8Array>;
   #cutter = new LineCutter();
-  /** What reads the file at present; undefined before the first chunk, and between the first and the second one. */
+  /** Undefined before the first chunk, and between the first and the second one. */
   #pieces: AsyncGenerator<Buffer> | undefined;
   #decompressed = 0;
   bytesRead = 0;
@@ -108,27 +107,10 @@ export class LogSource {
 
   async *#raw(): AsyncGenerator<Buffer> {
     this.bytesRead = 0;
-    if (this.#path === STANDARD_INPUT) {
-      for await (const bytes of this.#input) {
-        this.bytesRead += bytes.length;
-        yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      }
-      return;
-    }
-    const file = await open(this.#path);
-    try {
-      for (;;) {
-        const { buffer, bytesRead } = await file.read(
-          Buffer.allocUnsafe(PIECE_BYTES),
-          0,
-          PIECE_BYTES,
-        );
-        if (bytesRead === 0) return;
-        this.bytesRead += bytesRead;
-        yield buffer.subarray(0, bytesRead);
-      }
-    } finally {
-      await file.close();
+    const input = this.#path === STANDARD_INPUT ? this.#input : createReadStream(this.#path);
+    for await (const bytes of input) {
+      this.bytesRead += bytes.length;
+      yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     }
   }
 }

@@ -1,35 +1,33 @@
 /** Opens logs: finds their format, and gives their bytes so that they advance together in time. */
 import { formatNamed } from '../formats/index.ts';
-import { type LogFormat, Misread, type ParseLine } from '../formats/log-format.ts';
-import { chooseFormat, firstLines } from './choose-format.ts';
+import {
+  type LogFormat,
+  Misread,
+  type ParseLine,
+  type ParseOptions,
+} from '../formats/log-format.ts';
+import { type Beginning, chooseFormat, firstLines } from './choose-format.ts';
 import type { LogChunk } from './line-cutter.ts';
 import { LogError } from './log-error.ts';
 import { LogSource, type SourceChunk } from './log-source.ts';
 import { Unwrapper } from './unwrapper.ts';
 
-export interface LogOptions {
+export interface LogOptions extends ParseOptions {
   /** `-` is standard input. */
   readonly paths: readonly string[];
-  /** `auto`, the name of a format, or an NGINX log_format string. */
   readonly format: string;
-  readonly zone: string;
-  readonly timeIs: 'start' | 'end' | undefined;
-  readonly fields: readonly string[];
   /** What `-` reads, if not standard input. */
   readonly input?: AsyncIterable<Uint8Array>;
 }
 
 export interface LogProgress {
-  /** Of the files as they are, compressed or not. */
   readonly bytesRead: number;
   readonly bytesTotal: number | undefined;
 }
 
 export interface OpenLog {
-  /** In a thread, `formatNamed(format.name)` gives it again. */
   readonly format: LogFormat;
   readonly detected: string;
-  /** Names for people; a source is an index here. */
   readonly sources: readonly string[];
   /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
   chunks(): AsyncGenerator<LogChunk>;
@@ -45,19 +43,20 @@ const LINE_FEED = 10;
 
 /** Throws a LogError with all problems of the files, or a ConfigError. */
 export async function openLog(options: LogOptions): Promise<OpenLog> {
-  const { paths, format: wanted, zone, timeIs, fields } = options;
-  if (wanted !== 'auto') formatNamed(wanted).compile({ zone, timeIs, fields });
+  const { paths, format: wanted } = options;
+  if (wanted !== 'auto') formatNamed(wanted).compile(options);
   const sources = paths.map((path) => new LogSource(path, options.input ?? process.stdin));
   await throwProblems(sources, (source) => source.problem());
   const firsts: SourceChunk[] = [];
-  for (const source of sources) firsts.push(await source.first(FIRST_BYTES));
-  await throwProblems(sources, async (source, i) => problemOf(source, firsts[i] as SourceChunk));
-  const beginnings = sources.map(({ name }, i) => ({
-    name,
-    lines: firstLines((firsts[i] as SourceChunk).bytes),
-  }));
+  const beginnings: Beginning[] = [];
+  await throwProblems(sources, async (source) => {
+    const chunk = await source.first(FIRST_BYTES);
+    firsts.push(chunk);
+    beginnings.push({ name: source.name, lines: firstLines(chunk.bytes) });
+    return problemOf(source, chunk);
+  });
   const choice = chooseFormat(wanted, beginnings);
-  const parse = choice.format.compile({ zone, timeIs, fields });
+  const parse = choice.format.compile(options);
   return {
     ...choice,
     sources: sources.map(({ name }) => name),
@@ -75,11 +74,11 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
 
 async function throwProblems(
   sources: readonly LogSource[],
-  problem: (source: LogSource, index: number) => Promise<string | undefined>,
+  problem: (source: LogSource) => Promise<string | undefined>,
 ): Promise<void> {
   const problems: string[] = [];
-  for (const [i, source] of sources.entries()) {
-    const found = await problem(source, i);
+  for (const source of sources) {
+    const found = await problem(source);
     if (found !== undefined) problems.push(`${source.name}: ${found}`);
   }
   if (problems.length === 0) return;
@@ -94,12 +93,12 @@ function problemOf({ cut }: LogSource, { bytes }: SourceChunk): string | undefin
 }
 
 function progressOf(sources: readonly LogSource[]): LogProgress {
-  const sizes = sources.flatMap(({ size }) => size ?? []);
-  return {
-    bytesRead: sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
-    bytesTotal:
-      sizes.length < sources.length ? undefined : sizes.reduce((sum, size) => sum + size, 0),
-  };
+  let [read, total] = [0, 0];
+  for (const { bytesRead, size = Number.NaN } of sources) {
+    read += bytesRead;
+    total += size;
+  }
+  return { bytesRead: read, bytesTotal: Number.isNaN(total) ? undefined : total };
 }
 
 async function* inTime(
@@ -114,32 +113,24 @@ async function* inTime(
         lastMs.set(source, lastStart(chunk.bytes, parse) ?? Number.NEGATIVE_INFINITY);
       yield { source, ...chunk };
     }
-    let next = earliest(lastMs);
-    let chunk = next === undefined ? undefined : sources[next]?.next(CHUNK_BYTES);
-    while (next !== undefined && chunk !== undefined) {
-      const source: number = next;
-      const current: SourceChunk = await chunk;
-      if (current.isLast) lastMs.delete(source);
-      else lastMs.set(source, lastStart(current.bytes, parse) ?? lastMs.get(source) ?? 0);
+    const readNext = () => {
+      const [earliest] = [...lastMs].sort(([, a], [, b]) => a - b);
+      const [source = -1] = earliest ?? [];
+      return { source, reading: sources[source]?.next(CHUNK_BYTES) };
+    };
+    let ahead = readNext();
+    while (ahead.reading !== undefined) {
+      const { source } = ahead;
+      const chunk: SourceChunk = await ahead.reading;
+      if (chunk.isLast) lastMs.delete(source);
+      else lastMs.set(source, lastStart(chunk.bytes, parse) ?? lastMs.get(source) ?? 0);
       // Reads ahead while this chunk is parsed.
-      next = earliest(lastMs);
-      chunk = next === undefined ? undefined : sources[next]?.next(CHUNK_BYTES);
-      yield { source, ...current };
+      ahead = readNext();
+      yield { source, ...chunk };
     }
   } finally {
     await Promise.all(sources.map((source) => source.close()));
   }
-}
-
-function earliest(lastMs: ReadonlyMap<number, number>): number | undefined {
-  let found: number | undefined;
-  let foundMs = Number.POSITIVE_INFINITY;
-  for (const [source, ms] of lastMs) {
-    if (ms >= foundMs) continue;
-    found = source;
-    foundMs = ms;
-  }
-  return found;
 }
 
 function lastStart(bytes: Buffer, parse: ParseLine): number | undefined {

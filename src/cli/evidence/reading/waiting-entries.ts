@@ -3,8 +3,8 @@
  * the memory, the earliest are visited sooner.
  */
 import type { LogEntry } from '../formats/log-format.ts';
+import { getOrAdd } from '../maps.ts';
 
-/** An entry takes about this much besides its line. */
 const ENTRY_BYTES = 500;
 /** 100,000 ordinary lines. */
 const MAX_BYTES = 67_108_864;
@@ -15,11 +15,12 @@ interface Waiting {
   readonly source: number;
 }
 
-interface Second {
-  bytes: number;
-  latestMs: number;
-  waiting: Waiting[];
-}
+const newSecond = () => ({
+  bytes: 0,
+  latestMs: Number.NEGATIVE_INFINITY,
+  waiting: [] as Waiting[],
+});
+type Second = ReturnType<typeof newSecond>;
 
 export class WaitingEntries {
   readonly #maxBytes: number;
@@ -39,30 +40,23 @@ export class WaitingEntries {
     const bytes = lineLength + ENTRY_BYTES;
     const key = Math.floor(startMs / SECOND_MS);
     this.#bytes += bytes;
-    let second = this.#seconds.get(key);
-    if (second === undefined) {
-      second = { bytes: 0, latestMs: startMs, waiting: [] };
-      this.#seconds.set(key, second);
-    }
+    const second = getOrAdd(this.#seconds, key, newSecond);
     second.bytes += bytes;
-    if (startMs > second.latestMs) second.latestMs = startMs;
+    second.latestMs = Math.max(second.latestMs, startMs);
     if (isWanted) second.waiting.push(waiting);
   }
 
-  /**
-   * Visits entries that start until `readyMs`, or later if too many are waiting. Returns the moment until which it did.
-   */
+  /** Visits entries that start until `readyMs`, or later if too many are waiting. Returns that moment. */
   visitUntil(readyMs: number, visit: (entry: LogEntry) => void): number {
     const untilMs = this.#bytes > this.#maxBytes ? this.#untilFits(readyMs) : readyMs;
     const keys = [...this.#seconds.keys()].filter((key) => key * SECOND_MS <= untilMs);
     for (const key of keys.sort((a, b) => a - b)) {
       const second = this.#seconds.get(key) as Second;
-      const isWhole = second.latestMs <= untilMs;
-      const ready = isWhole
-        ? second.waiting
-        : second.waiting.filter(({ entry }) => entry.startMs <= untilMs);
-      if (isWhole) this.#remove(key, second);
-      else second.waiting = second.waiting.filter(({ entry }) => entry.startMs > untilMs);
+      const ready = second.waiting.filter(({ entry }) => entry.startMs <= untilMs);
+      if (second.latestMs <= untilMs) {
+        this.#seconds.delete(key);
+        this.#bytes -= second.bytes;
+      } else second.waiting = second.waiting.filter(({ entry }) => entry.startMs > untilMs);
       // The sort is stable, so equal starts of one source keep the order of their lines.
       ready.sort((a, b) => a.entry.startMs - b.entry.startMs || a.source - b.source);
       for (const { entry } of ready) visit(entry);
@@ -80,10 +74,5 @@ export class WaitingEntries {
       untilMs = Math.max(untilMs, second.latestMs);
     }
     return untilMs;
-  }
-
-  #remove(key: number, { bytes }: Second): void {
-    this.#seconds.delete(key);
-    this.#bytes -= bytes;
   }
 }

@@ -7,7 +7,6 @@ import { MINUTE_MS, type ReplayResult } from './result.ts';
 
 export type ReplayCharts = ReturnType<typeof chartsOf>;
 export type PolicyChart = ReplayCharts['policies'][number];
-/** How high the clients of a limit got: the most units that each sent within one window. */
 export type LimitChart = ReplayCharts['limits'][number];
 /** `atMs`: the start of the minute, milliseconds since the epoch. */
 export type MinutePoint = [atMs: number, requests: number, denied: number];

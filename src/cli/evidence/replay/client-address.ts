@@ -15,7 +15,6 @@ import {
 } from '../../../gateway/core/identity/client-address.ts';
 import type { Naming } from '../../../gateway/core/matching/policy-set.ts';
 
-/** Comes before the id of a listed key, as a name of a client. */
 export const KEY_NAME = 'key ';
 
 export interface LogClient {

@@ -2,7 +2,6 @@
 import { getOrAdd } from '../maps.ts';
 
 export interface ClientEntry extends ClientRow {
-  /** What the client was counted for already: a bit for each, see `Sightings`. */
   readonly seen: number[];
 }
 
@@ -37,9 +36,10 @@ export class ClientBook {
     return this.#entries.size;
   }
 
-  countAndTop(denials: Denials): [count: number, top: ClientRow[]] {
+  affected(denials: Denials) {
     const found = [...this.#entries.values()].filter((entry) => entry[denials] > 0);
-    return [found.length, topRows(found, denials).map(({ seen: _seen, ...row }) => row)];
+    const most = topRows(found, denials).map(({ seen: _seen, ...row }) => row);
+    return { count: found.length, most };
   }
 }
 

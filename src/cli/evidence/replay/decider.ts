@@ -2,7 +2,6 @@
  * Decides the requests of a log as a gateway with one policy file would: the production check, on a memory store, at the
  * time of the request.
  */
-
 import { type Check, createCheck, UNOBSERVED } from '../../../gateway/core/check.ts';
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
@@ -28,7 +27,6 @@ export interface DeciderOptions {
 
 export interface Decided {
   readonly decision: Decision;
-  /** The denials that policies in shadow mode would have given. */
   readonly wouldDeny: readonly Decision[];
   readonly partition: string;
   readonly applied: readonly Policy[];

@@ -3,13 +3,9 @@ import type { PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Limit, Partition, Policy } from '../../../gateway/core/policy.ts';
 import type { MappedField } from '../log-request.ts';
 
-export interface KnownIdentities {
-  readonly apiKey: boolean;
-  readonly user: boolean;
-  readonly headers: ReadonlySet<string>;
-}
+type KnownIdentities = ReturnType<typeof knownIdentities>;
 
-export function knownIdentities(mapping: readonly MappedField[]): KnownIdentities {
+export function knownIdentities(mapping: readonly MappedField[]) {
   const targets = mapping.map(({ target }) => target);
   return {
     apiKey: targets.includes('api_key'),
@@ -18,15 +14,9 @@ export function knownIdentities(mapping: readonly MappedField[]): KnownIdentitie
   };
 }
 
-export interface Evaluability {
-  isEvaluated(limit: Limit): boolean;
-  /** Turns off policies without a limit that can be evaluated. */
-  readonly modes: PolicyModes;
-  readonly policies: ReadonlyMap<string, string>;
-  readonly limits: ReadonlyMap<string, string>;
-}
-
-export function evaluabilityOf(policies: readonly Policy[], known: KnownIdentities): Evaluability {
+/** `policies` and `limits` give the reason for each that is not evaluated. */
+export function evaluabilityOf(policies: readonly Policy[], mapping: readonly MappedField[]) {
+  const known = knownIdentities(mapping);
   const limits = new Map<string, string>();
   const notEvaluated = new Map<string, string>();
   for (const policy of policies) {
@@ -42,8 +32,9 @@ export function evaluabilityOf(policies: readonly Policy[], known: KnownIdentiti
     }
   }
   return {
-    isEvaluated: ({ per }) => missingFor(per, known) === undefined,
-    modes: new Map([...notEvaluated.keys()].map((name) => [name, 'off'])),
+    isEvaluated: ({ per }: Limit) => missingFor(per, known) === undefined,
+    /** Turns off policies without a limit that can be evaluated. */
+    modes: new Map([...notEvaluated.keys()].map((name) => [name, 'off'])) as PolicyModes,
     policies: notEvaluated,
     limits,
   };

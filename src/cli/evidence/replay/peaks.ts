@@ -12,7 +12,6 @@ interface Recent {
   peak: number;
 }
 
-/** Times that are dropped at once, so that dropping costs little. */
 const DROPPED_AT_ONCE = 1_024;
 
 export class Peaks {
@@ -51,7 +50,6 @@ export class Peaks {
   }
 }
 
-/** Whether units of a moment still count. Windows slide, or are fixed. */
 function counts({ quota }: Limit, atMs: number, nowMs: number): boolean {
   if (quota.algorithm !== 'fixed-window') return atMs > nowMs - quota.windowMs;
   return atMs >= fixedWindowAt(quota, nowMs).startMs;

@@ -17,10 +17,9 @@ import {
 import { compileLogClient, KEY_NAME } from './client-address.ts';
 import { ClientBook } from './client-book.ts';
 import { Decider } from './decider.ts';
-import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { evaluabilityOf } from './evaluable.ts';
 import { Peaks } from './peaks.ts';
-import type { LogFacts, ReplayResult } from './result.ts';
-import { SameSecond } from './same-second.ts';
+import { newFacts, type ReplayResult } from './result.ts';
 import { Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -29,7 +28,6 @@ export interface ReplayOptions {
   readonly mapping: readonly MappedField[];
   readonly precisionMs: number;
   readonly measuresPeaks: boolean;
-  /** This thread, from 0, and their number. */
   readonly thread: number;
   readonly threads: number;
 }
@@ -43,20 +41,13 @@ export class Replay {
   readonly #clientOf: ReturnType<typeof compileLogClient>;
   readonly #now: Decider;
   readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
-  /** Decides as if all requests of one second came at once. */
   readonly #atOnce: Decider | undefined;
   readonly #sameSecond: SameSecond | undefined;
   readonly #tally = new Tally();
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
   readonly #peaks: Peaks | undefined;
-  readonly #facts: LogFacts = {
-    withoutAddress: 0,
-    withHost: 0,
-    answered429: 0,
-    fromMs: Number.POSITIVE_INFINITY,
-    toMs: Number.NEGATIVE_INFINITY,
-  };
+  readonly #facts = newFacts();
 
   constructor(options: ReplayOptions) {
     const { policies, against, mapping, precisionMs, threads } = options;
@@ -66,11 +57,7 @@ export class Replay {
     this.#clientOf = compileLogClient(policies.naming, threads);
     const salts = new SaltBooks();
     const decider = (set: PolicySet) =>
-      new Decider({
-        salts,
-        ...evaluabilityOf(set.policies, knownIdentities(mapping)),
-        policies: set,
-      });
+      new Decider({ ...evaluabilityOf(set.policies, mapping), salts, policies: set });
     this.#now = decider(policies);
     this.#before = against && {
       decider: decider(against),
@@ -103,9 +90,6 @@ export class Replay {
     this.#sameSecond?.flush();
     const { policies, limits, reasons, denied, newlyDenied, newlyAllowed } = this.#tally;
     const clients = this.#clients;
-    const [deniedClients, mostDenied] = clients.countAndTop('denied');
-    const [newlyDeniedClients, mostNewlyDenied] = clients.countAndTop('newlyDenied');
-    const [newlyAllowedClients, mostNewlyAllowed] = clients.countAndTop('newlyAllowed');
     return {
       ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
       isUncertain: this.#atOnce !== undefined,
@@ -115,10 +99,9 @@ export class Replay {
       clients: {
         all: clients.size,
         deniedRequests: denied,
-        denied: deniedClients,
-        newlyDenied: newlyDeniedClients,
-        newlyAllowed: newlyAllowedClients,
-        ...{ mostDenied, mostNewlyDenied, mostNewlyAllowed },
+        denied: clients.affected('denied'),
+        newlyDenied: clients.affected('newlyDenied'),
+        newlyAllowed: clients.affected('newlyAllowed'),
       },
     };
   }
@@ -162,6 +145,34 @@ export class Replay {
   #keyName(partition: string): string {
     const listed = this.#options.policies.listedClients.get(partition);
     return listed === undefined ? partition : KEY_NAME + listed.id;
+  }
+}
+
+/**
+ * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
+ * in the order of the log.
+ */
+class SameSecond {
+  readonly #precisionMs: number;
+  readonly #visit: (entry: LogEntry, atMs: number) => void;
+  #waiting: LogEntry[] = [];
+
+  constructor(precisionMs: number, visit: (entry: LogEntry, atMs: number) => void) {
+    this.#precisionMs = precisionMs;
+    this.#visit = visit;
+  }
+
+  add(entry: LogEntry): void {
+    if (this.#waiting[0]?.startMs !== entry.startMs) this.flush();
+    this.#waiting.push(entry);
+  }
+
+  flush(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    for (const [i, entry] of all.entries()) {
+      this.#visit(entry, entry.startMs + Math.floor((i * this.#precisionMs) / all.length));
+    }
   }
 }
 

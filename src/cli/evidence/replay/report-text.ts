@@ -1,14 +1,14 @@
 /** The report of a replay for people. */
-import { count, percent, timeText } from '../figures.ts';
+import { busiestText, count, percent, shortened, timeText } from '../figures.ts';
 import type {
   ChangedClientReport,
   ChangeReport,
   DifferenceReport,
+  LimitReport,
   PolicyReport,
   ReplayReport,
 } from './report.ts';
 
-/** A part of the text: lines, or a table whose first row has the names of its columns. */
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
 
@@ -20,7 +20,7 @@ export function textOf(report: ReplayReport): TextPart[] {
   return [
     { lines: headOf(report) },
     { table: [POLICY_COLUMNS, ...policies.flatMap(policyRows)] },
-    ...(clients.length === 0 ? [] : [{ table: clientTable(report) }]),
+    ...(clients.length === 0 ? [] : [deniedMost(clients)]),
     ...(difference === undefined ? [] : differenceParts(difference)),
     ...misreadParts(report),
     { lines: notes.map((note) => `note: ${note}`) },
@@ -57,20 +57,17 @@ const POLICY_COLUMNS = [
 
 function policyRows(policy: PolicyReport): string[][] {
   const { name, mode, limits, denied_requests_at_once: atOnce } = policy;
-  const rows = limits.map((limit) => [`  ${limit.allows}`, '', ...countCells(limit)]);
-  const [own = []] = [[name, mode, ...countCells(policy)]];
+  const own = [name, mode, ...countCells(policy)];
   if (atOnce !== undefined && atOnce !== policy.denied_requests) {
-    own[DENIED] = `${own[DENIED]} (at once: ${count(atOnce)})`;
+    own[DENIED] += ` (at once: ${count(atOnce)})`;
   }
-  return [own, ...rows];
+  return [own, ...limits.map((limit) => [`  ${limit.allows}`, '', ...countCells(limit)])];
 }
 
 const DENIED = POLICY_COLUMNS.indexOf('DENIED');
 
-type Counts = Omit<PolicyReport, 'name' | 'mode' | 'limits'>;
-
-function countCells(counts: Counts): string[] {
-  const { busiest_minute: busiest, not_evaluated: reason } = counts;
+function countCells(counts: PolicyReport | LimitReport): string[] {
+  const { not_evaluated: reason } = counts;
   const seen = [count(counts.requests), count(counts.clients)];
   if (reason !== undefined) return [...seen, `not evaluated: ${reason}`];
   return [
@@ -79,39 +76,36 @@ function countCells(counts: Counts): string[] {
     count(counts.denied_clients ?? 0),
     timeText(counts.first_denial),
     timeText(counts.last_denial),
-    busiest === null ? '' : `${timeText(busiest.at).slice(0, -3)} (${count(busiest.requests)})`,
+    busiestText(counts),
   ];
 }
 
-function clientTable({ clients }: ReplayReport): Table {
-  return [
+function deniedMost(clients: ReplayReport['clients']): TextPart {
+  return clientTable(
     ['DENIED MOST', 'REQUESTS', 'DENIED'],
-    ...clients
-      .slice(0, LISTED_CLIENTS)
-      .map((each) => [each.client, count(each.requests), count(each.denied_requests)]),
-  ];
+    clients.map((each) => [each.client, each.requests, each.denied_requests]),
+  );
+}
+
+function clientTable(
+  head: readonly string[],
+  clients: readonly (readonly [client: string, requests: number, part: number])[],
+): TextPart {
+  const rows = clients.slice(0, LISTED_CLIENTS);
+  return { table: [head, ...rows.map(([client, ...counts]) => [client, ...counts.map(count)])] };
 }
 
 function differenceParts(difference: DifferenceReport): TextPart[] {
-  const {
-    newly_denied_requests: denied,
-    newly_denied_clients: deniedClients,
-    newly_allowed_requests: allowed,
-    newly_allowed_clients: allowedClients,
-  } = difference;
+  const { newly_denied: denied, newly_allowed: allowed, ...rest } = difference;
   return [
     {
       lines: [
-        `newly denied: ${count(denied)} requests of ${count(deniedClients)} clients`,
-        `newly allowed: ${count(allowed)} requests of ${count(allowedClients)} clients`,
+        `newly denied: ${count(rest.newly_denied_requests)} requests of ${count(rest.newly_denied_clients)} clients`,
+        `newly allowed: ${count(rest.newly_allowed_requests)} requests of ${count(rest.newly_allowed_clients)} clients`,
       ],
     },
-    ...changeParts('NEWLY DENIED BY', difference.newly_denied, difference.clients_newly_denied),
-    ...changeParts(
-      'NO LONGER DENIED BY',
-      difference.newly_allowed,
-      difference.clients_newly_allowed,
-    ),
+    ...changeParts('NEWLY DENIED BY', denied, rest.clients_newly_denied),
+    ...changeParts('NO LONGER DENIED BY', allowed, rest.clients_newly_allowed),
   ];
 }
 
@@ -128,14 +122,10 @@ function changeParts(
         ...changes.map((each) => [each.policy, count(each.requests), count(each.clients)]),
       ],
     },
-    {
-      table: [
-        ['CLIENT', 'REQUESTS', 'CHANGED'],
-        ...clients
-          .slice(0, LISTED_CLIENTS)
-          .map((each) => [each.client, count(each.requests), count(each.changed_requests)]),
-      ],
-    },
+    clientTable(
+      ['CLIENT', 'REQUESTS', 'CHANGED'],
+      clients.map((each) => [each.client, each.requests, each.changed_requests]),
+    ),
   ];
 }
 
@@ -147,7 +137,7 @@ function misreadParts({ lines: { first_not_understood: first } }: ReplayReport):
         'the first lines that were not understood:',
         ...first.map(
           ({ source, line, field, text }) =>
-            `  ${source}:${line}: ${field}: ${text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text}`,
+            `  ${source}:${line}: ${field}: ${shortened(text, LONGEST_LINE)}`,
         ),
       ],
     },

@@ -7,7 +7,6 @@ import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
-import { notesOn } from './notes.ts';
 import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
 export interface ReportOptions {
@@ -51,13 +50,13 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
       decided: sum(reasons.values()),
       denied: clients.deniedRequests,
       clients: clients.all,
-      denied_clients: clients.denied,
+      denied_clients: clients.denied.count,
       without_address: facts.withoutAddress,
       logged_429: facts.answered429,
       reasons: Object.fromEntries([...reasons].sort()),
     },
     policies: policyReports(result, options),
-    clients: clients.mostDenied.map((row) => clientReport(row, nameOf)),
+    clients: clients.denied.most.map((row) => clientReport(row, nameOf)),
     ...(hasDifference && { difference: differenceReport(result, nameOf) }),
     notes: [...options.notes, ...notesOn(policies, options.mapping, result)],
   };
@@ -65,7 +64,7 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
 
 function policyReports(result: ReplayResult, options: ReportOptions) {
   const { policies, hostPolicies, mapping } = options;
-  const missing = evaluabilityOf(policies.policies, knownIdentities(mapping));
+  const missing = evaluabilityOf(policies.policies, mapping);
   const missingHost = (name: string) =>
     result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
   return policies.policies.map((policy: Policy) => {
@@ -103,7 +102,6 @@ function countsReport(counts: Counts = newCounts(), notEvaluated: string | undef
   };
 }
 
-/** The first of equals in time. */
 function busiestMinute({ minutes }: Counts) {
   const [busiest] = [...minutes].sort(([a, [first]], [b, [second]]) => second - first || a - b);
   if (busiest === undefined) return null;
@@ -117,21 +115,21 @@ function clientReport(row: ClientRow, nameOf: (name: string) => string) {
 
 function differenceReport(result: ReplayResult, nameOf: (name: string) => string) {
   const { clients, newlyDenied, newlyAllowed } = result;
-  const changed = (rows: readonly ClientRow[], denials: 'newlyDenied' | 'newlyAllowed') =>
-    rows.map((row) => ({
+  const changed = (denials: 'newlyDenied' | 'newlyAllowed') =>
+    clients[denials].most.map((row) => ({
       client: nameOf(row.name),
       requests: row.requests,
       changed_requests: row[denials],
     }));
   return {
     newly_denied_requests: requestsOf(newlyDenied),
-    newly_denied_clients: clients.newlyDenied,
+    newly_denied_clients: clients.newlyDenied.count,
     newly_allowed_requests: requestsOf(newlyAllowed),
-    newly_allowed_clients: clients.newlyAllowed,
+    newly_allowed_clients: clients.newlyAllowed.count,
     newly_denied: changeReports(newlyDenied),
     newly_allowed: changeReports(newlyAllowed),
-    clients_newly_denied: changed(clients.mostNewlyDenied, 'newlyDenied'),
-    clients_newly_allowed: changed(clients.mostNewlyAllowed, 'newlyAllowed'),
+    clients_newly_denied: changed('newlyDenied'),
+    clients_newly_allowed: changed('newlyAllowed'),
   };
 }
 
@@ -147,8 +145,10 @@ function requestsOf(changes: ReadonlyMap<string, Change>): number {
 
 /** `client 1`, `client 2`: in the order of the lists, so that the same log gives the same names. Keys keep their ids. */
 function numberedClients({ clients }: ReplayResult): (name: string) => string {
-  const { mostDenied, mostNewlyDenied, mostNewlyAllowed } = clients;
-  const listed = [...mostDenied, ...mostNewlyDenied, ...mostNewlyAllowed].map(({ name }) => name);
+  const { denied, newlyDenied, newlyAllowed } = clients;
+  const listed = [denied, newlyDenied, newlyAllowed].flatMap(({ most }) =>
+    most.map(({ name }) => name),
+  );
   const numbers = new Map([...new Set(listed)].map((name, i) => [name, `client ${i + 1}`]));
   return (name) => (name.startsWith(KEY_NAME) ? name : (numbers.get(name) ?? name));
 }
@@ -159,4 +159,46 @@ function sum(numbers: Iterable<number>): number {
 
 function timeOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
+}
+
+/** What a reader must know: where the log has less than a gateway sees. */
+function notesOn(
+  { policies, naming }: PolicySet,
+  mapping: readonly MappedField[],
+  { facts, isUncertain }: ReplayResult,
+): string[] {
+  const known = knownIdentities(mapping);
+  const notes: string[] = [];
+  const ofAddress = naming.sources.flatMap((source) => {
+    if (source === 'api_key') return known.apiKey ? [] : ['api_key'];
+    if (source === 'user') return known.user ? [] : ['user'];
+    return source === 'ip' || known.headers.has(source.header) ? [] : [source.header];
+  });
+  if (ofAddress.length > 0) {
+    notes.push(
+      `Clients were told apart by address, without ${ofAddress.join(', ')}: a gateway that sees more tells them apart better. If the log has the values, use --map.`,
+    );
+  }
+  if (!known.apiKey && policies.some(({ plans }) => plans.size > 0)) {
+    notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
+  }
+  if (facts.answered429 > 0) {
+    notes.push(
+      `${facts.answered429} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
+    );
+  }
+  if (policies.some(({ mode }) => mode === 'shadow')) {
+    notes.push(
+      'Policies in shadow mode deny nobody: their denied requests are those that they would deny.',
+    );
+  }
+  if (isUncertain) {
+    notes.push(
+      'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together; the truth is between the two.',
+    );
+  }
+  notes.push(
+    'A replay cannot show how clients react to a denial: they may retry, wait or give up.',
+  );
+  return notes;
 }

@@ -1,20 +1,10 @@
-/** The result of a replay. The results of several threads are added up, because each has its own clients. */
+/** The results of several threads are added up, because each has its own clients. */
 import { getOrAdd, type Histogram, mergeInto } from '../maps.ts';
-import { type ClientRow, topRows } from './client-book.ts';
+import { type ClientRow, type Denials, topRows } from './client-book.ts';
 
 export type MinuteCounts = [requests: number, denied: number];
 
-/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
-export interface Counts {
-  requests: number;
-  clients: number;
-  denied: number;
-  deniedClients: number;
-  /** Milliseconds since the epoch; infinite if nothing was denied. */
-  firstDenialMs: number;
-  lastDenialMs: number;
-  readonly minutes: Map<number, MinuteCounts>;
-}
+export type Counts = ReturnType<typeof newCounts>;
 
 export interface Change {
   requests: number;
@@ -25,9 +15,9 @@ export interface ReplayResult {
   readonly policies: Map<string, Counts>;
   readonly limits: Map<string, Counts>;
   readonly reasons: Map<string, number>;
-  /** Whether the stamps leave open when in a second a request came, and a window is so short that it matters. */
+  /** The stamps leave open when in a second a request came, and a window is so short that it matters. */
   readonly isUncertain: boolean;
-  /** Denied requests by policy, if all requests of one second came at once. Only if that is uncertain. */
+  /** Denied requests by policy, if all requests of one second came at once. Empty unless `isUncertain`. */
   readonly deniedAtOnce: Map<string, number>;
   /** Requests by the policy that denies them now and did not before, and the other way round. */
   readonly newlyDenied: Map<string, Change>;
@@ -38,45 +28,44 @@ export interface ReplayResult {
   readonly peaks: Map<string, Histogram>;
 }
 
-interface ClientTotals {
+interface ClientTotals extends Readonly<Record<Denials, Affected>> {
   readonly all: number;
   readonly deniedRequests: number;
-  readonly denied: number;
-  readonly newlyDenied: number;
-  readonly newlyAllowed: number;
-  readonly mostDenied: readonly ClientRow[];
-  readonly mostNewlyDenied: readonly ClientRow[];
-  readonly mostNewlyAllowed: readonly ClientRow[];
 }
 
-/** What the log says, whatever the policies are. Every thread sees all of it. */
-export interface LogFacts {
-  /** Understood lines without the address of a client, which are not decided. */
-  withoutAddress: number;
-  withHost: number;
-  /** Requests that were answered 429 when they were logged. */
-  answered429: number;
-  /** The first and the last start, in milliseconds since the epoch; infinite without entries. */
-  fromMs: number;
-  toMs: number;
+interface Affected {
+  readonly count: number;
+  readonly most: readonly ClientRow[];
+}
+
+type LogFacts = ReturnType<typeof newFacts>;
+
+/** Every thread sees all of the log. */
+export function newFacts() {
+  return {
+    ...{ withoutAddress: 0, withHost: 0, answered429: 0 },
+    /** Milliseconds since the epoch; infinite without entries. */
+    fromMs: Number.POSITIVE_INFINITY,
+    toMs: Number.NEGATIVE_INFINITY,
+  };
 }
 
 export const MINUTE_MS = 60_000;
 
-export function newCounts(): Counts {
+/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
+export function newCounts() {
   return {
     ...{ requests: 0, clients: 0, denied: 0, deniedClients: 0 },
+    /** Milliseconds since the epoch; infinite if nothing was denied. */
     firstDenialMs: Number.POSITIVE_INFINITY,
     lastDenialMs: Number.NEGATIVE_INFINITY,
-    minutes: new Map(),
+    minutes: new Map<number, MinuteCounts>(),
   };
 }
 
 export function minuteOf({ minutes }: Counts, atMs: number): MinuteCounts {
-  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), noRequests);
+  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), () => [0, 0]);
 }
-
-const noRequests = (): MinuteCounts => [0, 0];
 
 export function addResults(results: readonly ReplayResult[]): ReplayResult {
   return results.reduce(addResult);
@@ -114,14 +103,15 @@ function addChanges(a: Change, b: Change): Change {
 }
 
 function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
+  const affected = (denials: Denials): Affected => ({
+    count: a[denials].count + b[denials].count,
+    most: topRows([...a[denials].most, ...b[denials].most], denials),
+  });
   return {
     all: a.all + b.all,
     deniedRequests: a.deniedRequests + b.deniedRequests,
-    denied: a.denied + b.denied,
-    newlyDenied: a.newlyDenied + b.newlyDenied,
-    newlyAllowed: a.newlyAllowed + b.newlyAllowed,
-    mostDenied: topRows([...a.mostDenied, ...b.mostDenied], 'denied'),
-    mostNewlyDenied: topRows([...a.mostNewlyDenied, ...b.mostNewlyDenied], 'newlyDenied'),
-    mostNewlyAllowed: topRows([...a.mostNewlyAllowed, ...b.mostNewlyAllowed], 'newlyAllowed'),
+    denied: affected('denied'),
+    newlyDenied: affected('newlyDenied'),
+    newlyAllowed: affected('newlyAllowed'),
   };
 }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { allLimits } from '../../../gateway/config/policy-file/valid-file.ts';
 import { hostPoliciesOf, policySetOf } from '../policies.ts';
 import type { OpenLog } from '../reading/open-log.ts';
-import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';
+import { INTERRUPTED, readChunks } from '../reading/read-chunks.ts';
 import { chartsOf } from './charts.ts';
 import { reportOn } from './report.ts';
 import type { ThreadOptions } from './thread.ts';
@@ -11,7 +11,7 @@ import { type ChunkEvents, ReplayThreads } from './threads.ts';
 
 type GivenOptions = 'parsing' | 'policies' | 'against' | 'mapping' | 'horizonMs' | 'measuresPeaks';
 
-export interface ReplayRun extends ChunkEvents, Pick<ThreadOptions, GivenOptions> {
+export interface ReplayRun extends Omit<ChunkEvents, 'onLines'>, Pick<ThreadOptions, GivenOptions> {
   readonly log: OpenLog;
   /** Undefined: one for each core, if the clients can be divided. */
   readonly threads: number | undefined;
@@ -34,8 +34,12 @@ export async function runReplay(run: ReplayRun) {
     ...{ format, parsing, precisionMs, sources: log.sources.length, horizonMs, threads },
     ...{ policies, against, mapping, measuresPeaks, keepsMisread: run.onMisread !== undefined },
   };
-  await using replay = new ReplayThreads(options, run);
-  for await (const chunk of untilAborted(log.chunks(), run.signal)) await replay.add(chunk);
+  let linesRead = 0;
+  const onLines = (read: number) => {
+    linesRead = read;
+  };
+  await using replay = new ReplayThreads(options, { onLines, onMisread: run.onMisread });
+  for await (const chunk of readChunks(log, run.signal, () => linesRead)) await replay.add(chunk);
   const { result, lines } = await replay.finish();
   const report = reportOn(result, {
     policies: policySet,

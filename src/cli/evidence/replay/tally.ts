@@ -18,7 +18,8 @@ export class Tally {
     const { reason } = decision;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
     client.requests++;
-    for (const { name } of applied) this.#addRequest(this.#policy(name), client, atMs);
+    for (const { name } of applied)
+      this.#addRequest(getOrAdd(this.policies, name, newCounts), client, atMs);
     for (const [i, { source }] of counted.entries()) {
       // A client that is counted under several partitions of one limit is one client.
       if (source.label === counted[i - 1]?.source.label) continue;
@@ -31,7 +32,6 @@ export class Tally {
     this.#addDenial(decision, client, atMs);
   }
 
-  /** Counts a denial, or one that a policy in shadow mode would have given. */
   #addDenial({ policy, binding }: Decision, client: ClientEntry, atMs: number): void {
     // A denial that no policy gave, for a malformed path or a blocked client, has its reason only.
     const counts = this.policies.get(policy);
@@ -48,10 +48,6 @@ export class Tally {
       client.newlyAllowed++;
       this.#addChange(this.newlyAllowed, before.policy, client);
     }
-  }
-
-  #policy(name: string): Counts {
-    return getOrAdd(this.policies, name, newCounts);
   }
 
   #limit(label: string): Counts {
@@ -74,10 +70,8 @@ export class Tally {
   }
 
   #addChange(changes: Map<string, Change>, policy: string, client: ClientEntry): void {
-    const change = getOrAdd(changes, policy, noChange);
+    const change = getOrAdd(changes, policy, () => ({ requests: 0, clients: 0 }));
     change.requests++;
     if (this.#sightings.isFirst(client, change)) change.clients++;
   }
 }
-
-const noChange = (): Change => ({ requests: 0, clients: 0 });

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { formatNamed } from '../formats/index.ts';
 import type { ParseOptions } from '../formats/log-format.ts';
-import { largePolicySetOf, type ReadPolicies } from '../policies.ts';
+import { policySetOf, type ReadPolicies } from '../policies.ts';
 import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
 import type { LogChunk } from '../reading/line-cutter.ts';
 import { Replay, type ReplayOptions } from './replay.ts';
@@ -10,7 +10,6 @@ import type { ReplayResult } from './result.ts';
 
 export const THREAD_FILE = new URL(import.meta.url);
 
-/** Plain data, so that threads can share it. */
 export interface ThreadOptions extends Omit<ReplayOptions, 'policies' | 'against'> {
   readonly format: string;
   readonly parsing: ParseOptions;
@@ -51,8 +50,8 @@ export class ReplayThread {
     });
     this.#replay = new Replay({
       ...options,
-      policies: largePolicySetOf(policies, threads),
-      against: against && largePolicySetOf(against, threads),
+      policies: policySetOf(policies, threads),
+      against: against && policySetOf(against, threads),
     });
   }
 

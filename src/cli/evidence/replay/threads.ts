@@ -73,7 +73,7 @@ class RemoteThread {
   }
 
   add(chunk: LogChunk): Promise<ChunkDone> {
-    // A chunk is a part of a larger buffer, which would be copied as a whole.
+    // A buffer that is transferred is gone here, and every thread needs the chunk.
     const bytes = new Uint8Array(chunk.bytes);
     return this.#send({ chunk: { ...chunk, bytes } }, [bytes.buffer]) as Promise<ChunkDone>;
   }

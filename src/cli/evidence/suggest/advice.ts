@@ -1,11 +1,10 @@
 /** What a reader of suggestions should do or know, by what they would deny. */
-
 import { count } from '../figures.ts';
 import type { Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
 import { windowText } from './windows.ts';
 
 const FAR_ABOVE = 10;
-/** A day whose nights have few requests. */
+/** A day may have few requests in its night. */
 const SHORT_MS = 20 * 3_600_000;
 
 export function adviceOn({ routes, fitted }: Suggestions): string[] {
@@ -27,7 +26,6 @@ export function adviceOn({ routes, fitted }: Suggestions): string[] {
   return [...advice, ...routes.flatMap(outliersIn)];
 }
 
-/** The route and the peaks of the first window in which a few clients are far above all others. */
 function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
   const chosen = proposal?.windows.map(({ windowMs }) => windowMs) ?? [];
   const found = evidence.peaks.find(
@@ -41,6 +39,7 @@ function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
 }
 
 function deniesDeclaredBots({ choices }: Proposal): boolean {
-  const recommended = choices.find(({ isRecommended }) => isRecommended);
-  return (recommended?.measured.declared_bot.deniedClients ?? 0) > 0;
+  return choices.some(
+    ({ isRecommended, measured }) => isRecommended && measured.declared_bot.clients.denied > 0,
+  );
 }

@@ -1,5 +1,5 @@
 /** Chooses limits for a route from the peaks of its clients. */
-
+import { ascending } from '../maps.ts';
 import type { RoutePeaks } from './peaks.ts';
 import { bestFloor, type Floor, floorOf, type Gap, QUANTILES, widestGap } from './statistics.ts';
 import {
@@ -18,7 +18,7 @@ export interface WindowEvidence {
   readonly gap: Gap | undefined;
 }
 
-export interface Choice {
+interface Choice {
   readonly reason: string;
   readonly limits: readonly WindowLimit[];
   readonly isRecommended: boolean;
@@ -29,9 +29,7 @@ export interface ChoiceOptions {
   readonly precisionMs: number;
 }
 
-/** Without a gap, the limit is this many times the floor. */
 const MARGIN = 1.5;
-/** A shorter log does not show the peaks of a window. */
 const LEAST_WINDOWS_IN_LOG = 2;
 const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
@@ -50,29 +48,19 @@ export function choose(peaks: RoutePeaks, options: ChoiceOptions & { readonly sp
   ].filter((each) => each !== undefined);
   const [first] = windows;
   if (first === undefined) return undefined;
-  const planned = plan(peaks, windows, first.floor.quantile).map(({ counts, ...rest }) => ({
-    ...rest,
-    limits: binding(counts.map((each) => rounded(each, options.capacity))),
+  const planned = plan(peaks, windows, first.floor.quantile).map((choice) => ({
+    ...choice,
+    limits: binding(choice.limits.map((each) => rounded(each, options.capacity))),
   }));
   return { windows, choices: different(planned) };
 }
 
-function evidenceOf({
-  windowMs,
-  nonBots,
-  all,
-}: RoutePeaks['windows'][number]): WindowEvidence | undefined {
+function evidenceOf(window: RoutePeaks['windows'][number]): WindowEvidence | undefined {
+  const { windowMs, nonBots, all } = window;
   const floor = bestFloor(nonBots);
-  return (
-    floor && {
-      windowMs,
-      floor,
-      gap: widestGap(
-        [...all.keys()].sort((a, b) => a - b),
-        floor.bound,
-      ),
-    }
-  );
+  if (floor === undefined) return undefined;
+  const peaks = ascending(all).map(([peak]) => peak);
+  return { windowMs, floor, gap: widestGap(peaks, floor.bound) };
 }
 
 /** The window with the widest gap; without gaps, the usual one or the longest. */
@@ -89,32 +77,26 @@ function pick(
   return best;
 }
 
-interface Planned {
-  readonly reason: string;
-  readonly counts: readonly WindowLimit[];
-  readonly isRecommended: boolean;
-}
-
-/** Limits from strict to generous. `highest`: the highest quantile that there is evidence for. */
-function plan(peaks: RoutePeaks, windows: readonly WindowEvidence[], highest: number): Planned[] {
+/** Limits from strict to generous, not rounded. `highest`: the highest quantile that there is evidence for. */
+function plan(peaks: RoutePeaks, windows: readonly WindowEvidence[], highest: number): Choice[] {
   const countsBy = (countOf: (evidence: WindowEvidence) => number) =>
     windows.map((each) => ({ limit: countOf(each), windowMs: each.windowMs }));
   const lower = QUANTILES.filter((each) => each < highest).reverse();
   const floors = [...lower.slice(-2), highest].map((quantile) => ({
     reason: `${percentile(quantile)} of clients that are no bots`,
-    counts: countsBy(({ windowMs }) => boundOf(peaks, windowMs, quantile)),
+    limits: countsBy(({ windowMs }) => boundOf(peaks, windowMs, quantile)),
     isRecommended: false,
   }));
   const recommended = {
     reason: windows.some(({ gap }) => gap !== undefined)
       ? 'in the gap above these clients'
       : `${MARGIN} times ${percentile(highest)}`,
-    counts: countsBy(recommendedCount),
+    limits: countsBy(recommendedCount),
     isRecommended: true,
   };
   const multiples = [2, 5, 10].map((factor) => ({
     reason: `at least ${factor} times the recommended limits`,
-    counts: countsBy((each) => factor * roundUp(recommendedCount(each))),
+    limits: countsBy((each) => factor * roundUp(recommendedCount(each))),
     isRecommended: false,
   }));
   return [...floors, recommended, ...multiples];
@@ -140,7 +122,6 @@ function rounded({ limit, windowMs }: WindowLimit, capacity: WindowLimit | undef
   return { limit: Math.min(round, roundDown(possible)), windowMs };
 }
 
-/** Leaves out a limit that another one always reaches first. */
 function binding(limits: readonly WindowLimit[]): WindowLimit[] {
   const [burst, sustained] = limits;
   if (burst === undefined || sustained === undefined) return [...limits];

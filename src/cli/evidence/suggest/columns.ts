@@ -1,5 +1,4 @@
 /** Numbers in a typed array that grows. Ten million entries of a log would not fit into memory as objects. */
-
 type NumberArray = Float64Array | Uint32Array | Uint8Array;
 
 const FIRST_CAPACITY = 1_024;
@@ -19,19 +18,17 @@ class Column<T extends NumberArray> {
   }
 
   push(value: number): void {
-    if (this.#length === this.#values.length) this.#grow();
+    if (this.#length === this.#values.length) {
+      const values = this.#create(2 * this.#length);
+      values.set(this.#values);
+      this.#values = values;
+    }
     this.#values[this.#length++] = value;
   }
 
   /** All values so far. Not valid after the next `push`. */
   get values(): T {
     return this.#values.subarray(0, this.#length) as T;
-  }
-
-  #grow(): void {
-    const values = this.#create(2 * this.#length);
-    values.set(this.#values);
-    this.#values = values;
   }
 }
 

@@ -1,8 +1,7 @@
 /** Suggestions as JSON, with names in snake case and limits as policy files have them. */
 import { percentile } from './choices.ts';
-import type { Measured, Touched } from './measure.ts';
+import type { Denied, Measured } from './measure.ts';
 import { byStratum } from './peaks.ts';
-import type { Share } from './statistics.ts';
 import type {
   Extent,
   MeasuredChoice,
@@ -77,20 +76,18 @@ function choiceJson({ reason, limits, isRecommended, measured, heldOut }: Measur
 }
 
 function measuredJson(measured: Measured) {
-  return byStratum((stratum) => touchedJson(measured[stratum]));
+  return byStratum((stratum) => {
+    const { clients, clientDays, requests } = measured[stratum];
+    return {
+      clients: deniedJson(clients),
+      client_days: deniedJson(clientDays),
+      requests: deniedJson(requests),
+    };
+  });
 }
 
-function touchedJson(touched: Touched) {
-  const { clients, clientDays, requests } = touched;
-  return {
-    clients: { denied: touched.deniedClients, of: clients, ...shareJson(touched.clientShare) },
-    client_days: { denied: touched.deniedDays, of: clientDays, ...shareJson(touched.dayShare) },
-    requests: { denied: touched.deniedRequests, of: requests, ...shareJson(touched.requestShare) },
-  };
-}
-
-function shareJson({ share, low, high }: Share) {
-  return { share: rounded(share), low: rounded(low), high: rounded(high) };
+function deniedJson({ denied, of, share, low, high }: Denied) {
+  return { denied, of, share: rounded(share), low: rounded(low), high: rounded(high) };
 }
 
 /** Six digits are more than the sample supports. */

@@ -1,5 +1,4 @@
 /** Measures limits: each client's own requests are counted as a gateway counts them, at the times of the log. */
-
 import type { Descriptor } from '../../../gateway/core/counting/store.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
 import { type ByStratum, byStratum, type RoutePeaks } from './peaks.ts';
@@ -7,14 +6,18 @@ import {
   addCluster,
   type ClusterSums,
   noClusters,
+  type Share,
   shareOfClusters,
   shareOfTrials,
 } from './statistics.ts';
 import { dayOf, WINDOWS, type WindowLimit } from './windows.ts';
 
-/** What limits would have done to the clients of one stratum. */
-export type Touched = ReturnType<typeof touched>;
-export type Measured = ByStratum<Touched>;
+export interface Denied extends Share {
+  readonly denied: number;
+  readonly of: number;
+}
+
+export type Measured = ByStratum<Readonly<Record<'clients' | 'clientDays' | 'requests', Denied>>>;
 
 export function measure(peaks: RoutePeaks, limits: readonly WindowLimit[]): Measured {
   const sums = byStratum(noClusters);
@@ -28,25 +31,19 @@ export function measure(peaks: RoutePeaks, limits: readonly WindowLimit[]): Meas
     if (requests > 0) denied[stratum].clients++;
     denied[stratum].days += days;
   });
-  return byStratum((stratum) => touched(sums[stratum], denied[stratum], peaks.clientDays[stratum]));
+  return byStratum((stratum) => ({
+    clients: deniedTrials(denied[stratum].clients, sums[stratum].clients),
+    clientDays: deniedTrials(denied[stratum].days, peaks.clientDays[stratum]),
+    requests: deniedRequests(sums[stratum]),
+  }));
 }
 
-function touched(
-  sums: ClusterSums,
-  denied: { readonly clients: number; readonly days: number },
-  clientDays: number,
-) {
-  return {
-    clients: sums.clients,
-    deniedClients: denied.clients,
-    clientShare: shareOfTrials(denied.clients, sums.clients),
-    clientDays,
-    deniedDays: denied.days,
-    dayShare: shareOfTrials(denied.days, clientDays),
-    requests: sums.wholes,
-    deniedRequests: sums.parts,
-    requestShare: shareOfClusters(sums),
-  };
+function deniedTrials(denied: number, of: number): Denied {
+  return { denied, of, ...shareOfTrials(denied, of) };
+}
+
+function deniedRequests(sums: ClusterSums): Denied {
+  return { denied: sums.parts, of: sums.wholes, ...shareOfClusters(sums) };
 }
 
 const NO_DENIALS = { requests: 0, days: 0 };

@@ -7,7 +7,6 @@ import type { Route, RouteFinder } from './routes.ts';
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const DEFAULT: Route = { name: 'default', title: 'everything else', match: undefined, cost: 1 };
 const MAX_ROUTES = 20;
-/** With fewer requests there is no evidence for a limit. */
 const LEAST_REQUESTS = 300;
 /** Routes that change something matter even if they are a smaller share of all requests. */
 const LEAST_READING_SHARE = 0.005;

@@ -2,13 +2,11 @@
 
 const PARAMETER = ':';
 const REST = '*';
-/** Longer paths end in REST. */
 const MAX_DEPTH = 8;
 /** More different values are not kept while the log is read. */
 const MAX_CHILDREN = 200;
 const MAX_ROOT_CHILDREN = 1_000;
 const MAX_NODES = 100_000;
-/** More than this many different values make those that are rare a parameter. */
 const FEW_VALUES = 25;
 const RARE_SHARE = 0.02;
 

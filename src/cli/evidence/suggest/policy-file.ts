@@ -3,16 +3,9 @@ import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { MAX_LIMIT } from '../../../gateway/core/counting/store.ts';
 import type { Measured } from './measure.ts';
 import { STRATA } from './strata.ts';
-import type { MeasuredChoice, Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
+import type { Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
 import { rateText, type WindowLimit } from './windows.ts';
-import {
-  deniedClientsText,
-  deniedRequestsText,
-  evidenceText,
-  extentText,
-  lackText,
-  STRATUM_WORDS,
-} from './words.ts';
+import { deniedText, evidenceText, extentText, lackText, STRATUM_WORDS } from './words.ts';
 
 const CAPACITY_POLICY = 'capacity';
 
@@ -67,7 +60,9 @@ function rewrite(
 ): void {
   const limits = entry.get('limits');
   const written = isSeq(limits) ? limits.items : [];
-  const kept = written.filter(isForOthers);
+  const kept = written.filter(
+    (item) => isMap(item) && item.has('per') && item.get('per') !== 'client',
+  );
   // A policy without a limit per client, such as one for all clients together, needs none.
   if (kept.length === written.length) return;
   const recommended = proposal?.choices.find(({ isRecommended }) => isRecommended);
@@ -84,23 +79,22 @@ function rewrite(
       : measuredLines('On the days held out', recommended.heldOut)),
     ...otherChoices(proposal, route.cost),
   ]);
-  const rates = recommended.limits.map((each) => rateText(withCost(each, route.cost)));
+  const rates = ratesOf(recommended.limits, route.cost);
   entry.set('limits', document.createNode([...rates, ...kept], { flow: kept.length === 0 }));
   if (entry.get('mode') !== 'off') entry.set('mode', 'shadow');
 }
 
-function isForOthers(item: unknown): boolean {
-  return isMap(item) && item.has('per') && item.get('per') !== 'client';
-}
-
-function withCost({ limit, windowMs }: WindowLimit, cost: number): WindowLimit {
-  return { limit: Math.min(MAX_LIMIT, limit * cost), windowMs };
+/** `cost`: what each request counts as. */
+function ratesOf(limits: readonly WindowLimit[], cost: number): string[] {
+  return limits.map(({ limit, windowMs }) =>
+    rateText({ limit: Math.min(MAX_LIMIT, limit * cost), windowMs }),
+  );
 }
 
 function measuredLines(title: string, measured: Measured): string[] {
-  const rows = STRATA.filter((stratum) => measured[stratum].clients > 0).map((stratum) => {
-    const touched = measured[stratum];
-    return `  ${STRATUM_WORDS[stratum]}: ${deniedClientsText(touched)}, requests: ${deniedRequestsText(touched)}`;
+  const rows = STRATA.filter((stratum) => measured[stratum].clients.of > 0).map((stratum) => {
+    const { clients, requests } = measured[stratum];
+    return `  ${STRATUM_WORDS[stratum]}: ${deniedText(clients)}, requests: ${deniedText(requests)}`;
   });
   return rows.length === 0 ? [] : [`${title}:`, ...rows];
 }
@@ -110,28 +104,22 @@ function otherChoices({ choices }: Proposal, cost: number): string[] {
   if (others.length === 0) return [];
   return [
     'Other choices, and the clients that they would have denied:',
-    ...others.map(
-      (each) =>
-        `  [${limitsText(each, cost)}] ${deniedClientsText(each.measured.ordinary)}: ${each.reason}`,
-    ),
+    ...others.map(({ limits, measured, reason }) => {
+      const rates = ratesOf(limits, cost).join(', ');
+      return `  [${rates}] ${deniedText(measured.ordinary.clients)}: ${reason}`;
+    }),
   ];
-}
-
-function limitsText({ limits }: MeasuredChoice, cost: number): string {
-  return limits.map((each) => rateText(withCost(each, cost))).join(', ');
 }
 
 function capacityEntry(document: Document, capacity: WindowLimit) {
   const limit = { rate: rateText(capacity), per: 'global' };
-  const entry = document.createNode({
-    ...{ name: CAPACITY_POLICY, always: true, limits: [limit], mode: 'shadow' },
-  }) as YAMLMap;
+  const policy = { name: CAPACITY_POLICY, always: true, limits: [limit], mode: 'shadow' };
+  const entry = document.createNode(policy) as YAMLMap;
   entry.spaceBefore = true;
   comment(entry, ['What the service can take in all (--capacity).']);
   return entry;
 }
 
-/** headgate's own default, for requests without evidence. */
 const DEFAULT_LIMITS = '[1000/1h]';
 
 /** `sources`: of the client's identity; undefined for headgate's default. */

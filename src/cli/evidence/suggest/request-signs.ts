@@ -1,5 +1,4 @@
 /** What a single request says about its client. */
-
 import { fnv1a32 } from '../../../gateway/core/fnv1a.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 

@@ -2,18 +2,17 @@
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
+import { getOrAdd } from '../maps.ts';
 
 export interface Route {
-  /** The name of its policy; `default` for the rest. */
   readonly name: string;
-  /** For people: `POST /api/login`, or the name of the policy. */
   readonly title: string;
-  /** Undefined for the default, and for policies of a file. */
+  /** Only routes that were found in the log have one. */
   readonly match: { readonly methods: readonly string[]; readonly path: string } | undefined;
   readonly cost: number;
 }
 
-export interface Routes {
+interface Routes {
   readonly routes: readonly Route[];
   /** The indexes of the routes that requests of a group count for. */
   readonly ofGroup: readonly (readonly number[])[];
@@ -28,25 +27,18 @@ export interface RouteFinder {
 
 export function findPolicyRoutes(set: PolicySet): RouteFinder {
   const numbers = new Map(set.policies.map((policy, i) => [policy, i]));
-  const single = new Map<Policy, number>();
-  const several = new Map<string, number>();
+  const groups = new Map<Policy | string, number>();
   const ofGroup: number[][] = [];
-  const add = (policies: readonly Policy[]) =>
-    ofGroup.push(policies.map((policy) => numbers.get(policy) ?? 0)) - 1;
   return {
     groupOf(request) {
       const policies = set.policiesFor(request);
       const [first] = policies;
       if (first === undefined) return undefined;
-      if (policies.length === 1) {
-        const known = single.get(first) ?? add(policies);
-        single.set(first, known);
-        return known;
-      }
-      const names = policies.map(({ name }) => name).join(' ');
-      const known = several.get(names) ?? add(policies);
-      several.set(names, known);
-      return known;
+      const key = policies.length === 1 ? first : policies.map(({ name }) => name).join(' ');
+      return getOrAdd(groups, key, () => {
+        const length = ofGroup.push(policies.map((policy) => numbers.get(policy) ?? 0));
+        return length - 1;
+      });
     },
     routes: () => ({
       ofGroup,

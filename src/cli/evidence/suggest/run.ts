@@ -3,16 +3,13 @@ import { validateFiles } from '../../../gateway/config/policy-file/read.ts';
 import { readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { interruptible } from '../../output/interrupt.ts';
-import { terminalLine } from '../../output/output.ts';
 import { count, counted } from '../figures.ts';
 import { type LogFlags, openLogs, parsingOf } from '../log-options.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
-import { largePolicySetOf, readPolicyFile } from '../policies.ts';
-import { startProgress } from '../progress.ts';
-import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
+import { policySetOf, readPolicyFile } from '../policies.ts';
+import { EntryStream } from '../reading/entry-stream.ts';
 import { LogError } from '../reading/log-error.ts';
-import type { OpenLog } from '../reading/open-log.ts';
-import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';
+import { INTERRUPTED, readChunks } from '../reading/read-chunks.ts';
 import { adviceOn } from './advice.ts';
 import { suggestionsJson } from './json.ts';
 import { findPathRoutes } from './path-routes.ts';
@@ -25,7 +22,6 @@ import type { WindowLimit } from './windows.ts';
 
 export interface SuggestFlags extends LogFlags {
   readonly policies?: string;
-  /** In milliseconds; whole days. */
   readonly holdout?: number;
   readonly capacity?: WindowLimit;
 }
@@ -39,7 +35,7 @@ export async function suggestFromLogs(
   settings: PolicySettings,
 ) {
   const { policies: file, holdout = 0, capacity, map } = flags;
-  const policies = policySetOf(file, map, settings);
+  const policies = policiesOf(file, map, settings);
   const traffic = new TrafficLog({
     policies,
     requestOf: createLogRequests(policies, map),
@@ -70,21 +66,20 @@ export async function suggestFromLogs(
   };
 }
 
-function policySetOf(
+function policiesOf(
   file: string | undefined,
   map: readonly MappedField[],
   settings: PolicySettings,
 ): PolicySet {
   if (file !== undefined) {
-    return largePolicySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
+    return policySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
   }
   const draft = draftPolicyFile([], sourcesFor(map));
   const read = (path: string) => (path === DRAFT ? draft : readText(path));
-  return largePolicySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
+  return policySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
 }
 
 const ONE_THREAD = 1;
-/** Stands for the path of a file that is not on disk. */
 const DRAFT = 'draft';
 
 /** A user identifies a client only if the policy file says so. */
@@ -93,26 +88,16 @@ function sourcesFor(map: readonly MappedField[]): readonly string[] | undefined 
   return hasUsers ? ['user', 'api_key', 'cf_connecting_ip', 'ip'] : undefined;
 }
 
-interface ReadLogs {
-  readonly log: OpenLog;
-  readonly counts: LineCounts;
-  readonly isInterrupted: boolean;
-}
+type ReadLogs = Awaited<ReturnType<typeof readLogs>>;
 
-async function readLogs(
-  paths: readonly string[],
-  flags: LogFlags,
-  traffic: TrafficLog,
-): Promise<ReadLogs> {
+async function readLogs(paths: readonly string[], flags: LogFlags, traffic: TrafficLog) {
   const log = await openLogs(paths, flags);
   const parse = log.format.compile(parsingOf(flags));
   const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
   const visit = traffic.add.bind(traffic);
   using interrupt = interruptible();
-  using progress = startProgress(log, terminalLine());
-  for await (const chunk of untilAborted(log.chunks(), interrupt.signal)) {
+  for await (const chunk of readChunks(log, interrupt.signal, () => stream.counts.read)) {
     stream.add(chunk, visit);
-    progress.lines(stream.counts.read);
     // Lets Ctrl+C and the progress come through.
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -14,7 +14,6 @@ export function daysNeeded(quantile: number): number {
   return Math.ceil(Math.log(1 - CONFIDENCE) / Math.log(quantile));
 }
 
-/** Undefined if there is not enough evidence. */
 export function floorOf(peaks: Histogram, quantile: number): Floor | undefined {
   const total = totalOf(peaks);
   const above = valuesAbove(total, quantile);
@@ -98,17 +97,10 @@ export function shareOfTrials(hits: number, trials: number): Share {
   };
 }
 
-/** Sums over clients. `parts` is how many of the client's requests were denied, of `wholes` requests. */
-export interface ClusterSums {
-  clients: number;
-  parts: number;
-  wholes: number;
-  partsSquared: number;
-  wholesSquared: number;
-  products: number;
-}
+export type ClusterSums = ReturnType<typeof noClusters>;
 
-export const noClusters = (): ClusterSums => ({
+/** Sums over clients. `parts` is how many of the client's requests were denied, of `wholes` requests. */
+export const noClusters = () => ({
   ...{ clients: 0, parts: 0, wholes: 0, partsSquared: 0, wholesSquared: 0, products: 0 },
 });
 

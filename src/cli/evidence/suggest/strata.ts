@@ -1,5 +1,4 @@
 /** Sorts clients into strata by how they behave. No client is left out, because a limit touches bots and people alike. */
-
 import { ASSET, BOT_AGENT, CLIENT_ERROR } from './request-signs.ts';
 import { dayOf } from './windows.ts';
 
@@ -11,11 +10,8 @@ export function isBot(stratum: Stratum): boolean {
   return stratum === 'declared_bot' || stratum === 'probable_bot';
 }
 
-type Behaviour = ReturnType<BehaviourSums['behaviour']>;
-
 /** One person has a few devices. Behind an address with this many user agents are several. */
 const MANY_AGENTS = 5;
-/** Fewer requests say nothing about a habit. */
 const ENOUGH = 20;
 const ENOUGH_PAGES = 50;
 const MANY_ERRORS = 0.5;
@@ -26,10 +22,10 @@ const REGULAR = 0.1;
 const MANY_ASSETS = 0.2;
 
 /** `assetShare`: of all requests of the log. */
-export function stratumOf(behaviour: Behaviour, assetShare: number): Stratum {
-  const { requests, botAgents, agents, isAddress } = behaviour;
+export function stratumOf(behaviour: Behaviour, isAddress: boolean, assetShare: number): Stratum {
+  const { requests, botAgents, agents } = behaviour;
   if (2 * botAgents > requests) return 'declared_bot';
-  const isShared = isAddress && agents >= MANY_AGENTS;
+  const isShared = isAddress && agents.length >= MANY_AGENTS;
   if (isProbableBot(behaviour, isShared, assetShare)) return 'probable_bot';
   return isShared ? 'shared_address' : 'ordinary';
 }
@@ -52,51 +48,42 @@ function isProbableBot(
 const HOUR_MS = 3_600_000;
 
 /** Sums up the requests of one client, which come in order of time. */
-export class BehaviourSums {
-  #requests = 0;
-  #clientErrors = 0;
-  #assets = 0;
-  #botAgents = 0;
-  #agents: number[] = [];
+export class Behaviour {
+  requests = 0;
+  clientErrors = 0;
+  assets = 0;
+  botAgents = 0;
+  readonly agents: number[] = [];
+  activeHours = 0;
   #lastMs = 0;
   #day = -1;
   #hours = 0;
-  #activeHours = 0;
   /** The mean and the squares of the gaps follow B. P. Welford (1962). */
   #mean = 0;
   #squares = 0;
 
   add(timeMs: number, signs: number, agentHash: number): void {
-    if (this.#requests > 0) this.#addGap(timeMs - this.#lastMs);
+    if (this.requests > 0) this.#addGap(timeMs - this.#lastMs);
     this.#lastMs = timeMs;
-    this.#requests++;
-    if ((signs & CLIENT_ERROR) !== 0) this.#clientErrors++;
-    if ((signs & ASSET) !== 0) this.#assets++;
-    if ((signs & BOT_AGENT) !== 0) this.#botAgents++;
-    if (this.#agents.length < MANY_AGENTS && !this.#agents.includes(agentHash)) {
-      this.#agents.push(agentHash);
+    this.requests++;
+    if ((signs & CLIENT_ERROR) !== 0) this.clientErrors++;
+    if ((signs & ASSET) !== 0) this.assets++;
+    if ((signs & BOT_AGENT) !== 0) this.botAgents++;
+    if (this.agents.length < MANY_AGENTS && !this.agents.includes(agentHash)) {
+      this.agents.push(agentHash);
     }
     this.#addHour(timeMs);
   }
 
-  behaviour(isAddress: boolean) {
-    const gaps = this.#requests - 1;
-    const deviation = gaps > 1 ? Math.sqrt(this.#squares / (gaps - 1)) : Number.POSITIVE_INFINITY;
-    return {
-      requests: this.#requests,
-      clientErrors: this.#clientErrors,
-      assets: this.#assets,
-      botAgents: this.#botAgents,
-      agents: this.#agents.length,
-      isAddress,
-      activeHours: this.#activeHours,
-      gapVariation: this.#mean === 0 ? Number.POSITIVE_INFINITY : deviation / this.#mean,
-    };
+  get gapVariation(): number {
+    const gaps = this.requests - 1;
+    if (this.#mean === 0 || gaps < 2) return Number.POSITIVE_INFINITY;
+    return Math.sqrt(this.#squares / (gaps - 1)) / this.#mean;
   }
 
   #addGap(gapMs: number): void {
     const before = gapMs - this.#mean;
-    this.#mean += before / this.#requests;
+    this.#mean += before / this.requests;
     this.#squares += before * (gapMs - this.#mean);
   }
 
@@ -107,7 +94,7 @@ export class BehaviourSums {
       this.#hours = 0;
     }
     this.#hours |= 1 << (Math.floor(timeMs / HOUR_MS) % 24);
-    this.#activeHours = Math.max(this.#activeHours, bitsIn(this.#hours));
+    this.activeHours = Math.max(this.activeHours, bitsIn(this.#hours));
   }
 }
 

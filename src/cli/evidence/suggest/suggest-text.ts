@@ -1,13 +1,11 @@
-/** Prints suggestions for people: for each route the evidence, and a table of choices. */
-
+/** Suggestions for people: for each route the evidence, and a table of choices. */
 import { columns } from '../../output/output.ts';
 import { count, counted } from '../figures.ts';
-import type { Measured } from './measure.ts';
-import { STRATA, type Stratum } from './strata.ts';
-import type { RouteSuggestion, Suggestions } from './suggest.ts';
+import { STRATA } from './strata.ts';
+import type { MeasuredChoice, RouteSuggestion, Suggestions } from './suggest.ts';
 import { rateText, windowText } from './windows.ts';
 import {
-  deniedClientsText,
+  deniedText,
   evidenceText,
   extentText,
   intervalText,
@@ -36,52 +34,42 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
   }
   const { windows, certainty, choices } = proposal;
   const present = STRATA.filter((stratum) => evidence.clientDays[stratum] > 0);
-  const rows = choices.map((choice) => [
-    choice.isRecommended ? '*' : '',
-    choice.limits.map(rateText).join(' '),
-    ...present.map((stratum) => cellOf(choice.measured, stratum)),
-    requestsCell(choice.measured),
-    ...(choice.heldOut === undefined ? [] : [deniedClientsText(choice.heldOut.ordinary)]),
-    choice.reason,
-  ]);
-  const names = present.map((stratum) => STRATUM_WORDS[stratum]);
-  const heldOut = choices.some((choice) => choice.heldOut !== undefined);
-  const header = [
-    '',
-    'limits',
-    ...names,
-    'requests',
-    ...(heldOut ? ['clients, held out'] : []),
-    'reason',
-  ];
-  const peaks = evidence.peaks.filter(({ windowMs }) =>
-    windows.some((each) => each.windowMs === windowMs),
-  );
-  return [
-    title,
-    `${INDENT}evidence  ${evidenceText(evidence)}; certainty: ${certainty}`,
-    ...peaks.map(
-      ({ windowMs, p50, p99, max }) =>
-        `${INDENT}peaks     in ${windowText(windowMs)}: p50 ${count(p50)}, p99 ${count(p99)}, maximum ${count(max)}`,
+  const isHeldOut = choices.some(({ heldOut }) => heldOut !== undefined);
+  const cells: Record<string, (choice: MeasuredChoice) => string> = {
+    '': ({ isRecommended }) => (isRecommended ? '*' : ''),
+    limits: ({ limits }) => limits.map(rateText).join(' '),
+    ...Object.fromEntries(
+      present.map((stratum) => [
+        STRATUM_WORDS[stratum],
+        ({ measured }: MeasuredChoice) => {
+          const { clients } = measured[stratum];
+          // Few clients need no interval.
+          if (stratum !== 'ordinary') return `${count(clients.denied)} of ${count(clients.of)}`;
+          return deniedText(clients);
+        },
+      ]),
     ),
-    ...windows.flatMap(({ windowMs, gap }) =>
-      gap === undefined
-        ? []
-        : [
-            `${INDENT}gap       in ${windowText(windowMs)}: no client between ${count(gap.from)} and ${count(gap.to)}`,
-          ],
-    ),
-    ...columns([header, ...rows]).map((line) => INDENT + line),
-  ];
-}
-
-/** Few clients need no interval. */
-function cellOf(measured: Measured, stratum: Stratum): string {
-  const touched = measured[stratum];
-  if (stratum === 'ordinary') return deniedClientsText(touched);
-  return `${count(touched.deniedClients)} of ${count(touched.clients)}`;
-}
-
-function requestsCell({ ordinary }: Measured): string {
-  return ordinary.requests === 0 ? '' : intervalText(ordinary.requestShare);
+    requests: ({ measured: { ordinary } }) =>
+      ordinary.requests.of === 0 ? '' : intervalText(ordinary.requests),
+    ...(isHeldOut && {
+      'clients, held out': ({ heldOut }) => (heldOut ? deniedText(heldOut.ordinary.clients) : ''),
+    }),
+    reason: ({ reason }) => reason,
+  };
+  const rows = choices.map((choice) => Object.values(cells).map((cell) => cell(choice)));
+  const lines = [`evidence  ${evidenceText(evidence)}; certainty: ${certainty}`];
+  for (const { windowMs, p50, p99, max } of evidence.peaks) {
+    if (!windows.some((each) => each.windowMs === windowMs)) continue;
+    lines.push(
+      `peaks     in ${windowText(windowMs)}: p50 ${count(p50)}, p99 ${count(p99)}, maximum ${count(max)}`,
+    );
+  }
+  for (const { windowMs, gap } of windows) {
+    if (gap === undefined) continue;
+    lines.push(
+      `gap       in ${windowText(windowMs)}: no client between ${count(gap.from)} and ${count(gap.to)}`,
+    );
+  }
+  lines.push(...columns([Object.keys(cells), ...rows]));
+  return [title, ...lines.map((line) => INDENT + line)];
 }

@@ -27,9 +27,7 @@ export type Extent = ReturnType<typeof extentOf>;
 export interface Suggestions {
   readonly fitted: Extent;
   readonly heldOut: Extent | undefined;
-  /** The names of policies without a request. */
   readonly unmatched: readonly string[];
-  /** By requests, most first; the default comes last. */
   readonly routes: readonly RouteSuggestion[];
 }
 
@@ -49,14 +47,10 @@ export function suggest(recorded: Recorded, options: SuggestOptions): Suggestion
   });
   routes.sort(byImportance);
   const unmatched = recorded.routes.routes
-    .filter(({ match, name }, i) => isOfFile(match, name) && fitted.routes[i]?.requests === 0)
+    .filter((_, i) => fitted.routes[i]?.requests === 0)
+    .filter(({ match, name }) => match === undefined && name !== 'default')
     .map(({ name }) => name);
   return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), unmatched, routes };
-}
-
-/** Routes that were found in the log have a match. */
-function isOfFile(match: Route['match'], name: string): boolean {
-  return match === undefined && name !== 'default';
 }
 
 function periods({ timesMs }: Recorded, holdoutMs: number) {

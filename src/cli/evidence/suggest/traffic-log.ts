@@ -8,7 +8,7 @@ import type { LogEntry } from '../formats/log-format.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
 import { signsOf, UserAgents } from './request-signs.ts';
-import type { RouteFinder, Routes } from './routes.ts';
+import type { RouteFinder } from './routes.ts';
 
 export interface TrafficLogOptions {
   readonly policies: PolicySet;
@@ -16,23 +16,7 @@ export interface TrafficLogOptions {
   readonly routes: RouteFinder;
 }
 
-export interface LeftOut {
-  unknownClient: number;
-  exempt: number;
-  malformed: number;
-}
-
-/** Parallel arrays: an index for each request, in order of time. */
-export interface Recorded {
-  readonly timesMs: Float64Array;
-  readonly clientOf: Uint32Array;
-  readonly groupOf: Uint32Array;
-  readonly agents: Uint32Array;
-  readonly signs: Uint8Array;
-  /** By client: 1 if an address identifies it. */
-  readonly isAddress: Uint8Array;
-  readonly routes: Routes;
-}
+export type Recorded = Readonly<ReturnType<TrafficLog['recorded']>>;
 
 /** The same salts for the whole log, so that a client has one name on all days. Nobody sees the names. */
 const FIXED_SALT = createSecretKey(Buffer.alloc(SALT_BYTES));
@@ -43,7 +27,7 @@ const FIXED_SALTS = {
 };
 
 export class TrafficLog {
-  readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
+  readonly leftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
   deniedBefore = 0;
   hasHosts = false;
@@ -82,10 +66,13 @@ export class TrafficLog {
       trace: undefined,
     };
     const { partition, kind, access } = policies.identify(request, context);
-    const group = access === 'exempt' ? undefined : routes.groupOf(request);
+    if (access === 'exempt') {
+      leftOut.exempt++;
+      return;
+    }
+    const group = routes.groupOf(request);
     if (group === undefined) {
-      if (access === 'exempt') leftOut.exempt++;
-      else leftOut.malformed++;
+      leftOut.malformed++;
       return;
     }
     if (entry.status === 429) this.deniedBefore++;
@@ -98,7 +85,8 @@ export class TrafficLog {
     this.#signs.push(signsOf(entry, agent));
   }
 
-  recorded(): Recorded {
+  /** Parallel arrays: an index for each request, in order of time. Only `isAddress` is by client, and 1 for an address. */
+  recorded() {
     return {
       timesMs: this.#timesMs.values,
       clientOf: this.#clientOf.values,

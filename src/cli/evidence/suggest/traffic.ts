@@ -1,8 +1,7 @@
 /** The traffic of some days: the strata of its clients, and each client's requests to a route. */
-
 import { numbers, sortedByKey } from './columns.ts';
 import { ASSET } from './request-signs.ts';
-import { BehaviourSums, STRATA, type Stratum, stratumOf } from './strata.ts';
+import { Behaviour, STRATA, type Stratum, stratumOf } from './strata.ts';
 import type { Recorded } from './traffic-log.ts';
 
 export type Traffic = ReturnType<typeof trafficIn>;
@@ -10,7 +9,6 @@ export type Traffic = ReturnType<typeof trafficIn>;
 /** Visits each client with its requests to the route, in order of time. */
 export type VisitClient = (stratum: Stratum, timesMs: Float64Array, place: number) => void;
 
-/** A period of time; the end is not part of it. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -49,16 +47,16 @@ function strataOf(recorded: Recorded, order: Uint32Array) {
   const { clientOf, timesMs, agents, signs, isAddress } = recorded;
   const byClient = new Uint8Array(isAddress.length);
   const assetShare = shareOfAssets(signs, order);
-  let sums = new BehaviourSums();
+  let behaviour = new Behaviour();
   let clients = 0;
   for (let i = 0; i < order.length; i++) {
     const index = order[i] as number;
     const client = clientOf[index] as number;
-    sums.add(timesMs[index] as number, signs[index] as number, agents[index] as number);
+    behaviour.add(timesMs[index] as number, signs[index] as number, agents[index] as number);
     if (i + 1 < order.length && clientOf[order[i + 1] as number] === client) continue;
-    const stratum = stratumOf(sums.behaviour(isAddress[client] === 1), assetShare);
+    const stratum = stratumOf(behaviour, isAddress[client] === 1, assetShare);
     byClient[client] = STRATA.indexOf(stratum);
-    sums = new BehaviourSums();
+    behaviour = new Behaviour();
     clients++;
   }
   return { byClient, clients };
@@ -115,7 +113,6 @@ export class RouteTraffic {
     this.#timesMs[this.#length++] = timeMs;
   }
 
-  /** `place` counts the clients from 0. */
   eachClient(visit: VisitClient): void {
     const { values: clients } = this.#clients;
     const { values: starts } = this.#starts;

@@ -1,7 +1,6 @@
 /** The windows in which requests are counted, and limits over them as people write them. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 
-/** Units per window, in any window of this length. */
 export interface WindowLimit {
   readonly limit: number;
   readonly windowMs: number;

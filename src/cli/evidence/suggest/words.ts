@@ -1,7 +1,7 @@
-/** Words and figures for people, in text and YAML alike. */
+/** Words and figures for people, in text and YAML alike. Dates are in UTC. */
 import { count, counted } from '../figures.ts';
 import { percentile } from './choices.ts';
-import type { Touched } from './measure.ts';
+import type { Denied } from './measure.ts';
 import { QUANTILES, type Share } from './statistics.ts';
 import type { Stratum } from './strata.ts';
 import type { Extent, RouteEvidence } from './suggest.ts';
@@ -25,27 +25,17 @@ export function intervalText({ low, high }: Share): string {
   return `${percent(low)} to ${percent(high)} %`;
 }
 
-/** `3 of 2,660 (0.04 to 0.3 %)`; `none` if there are no such clients. */
-export function deniedClientsText({ deniedClients, clients, clientShare }: Touched): string {
-  if (clients === 0) return 'none';
-  return `${count(deniedClients)} of ${count(clients)} (${intervalText(clientShare)})`;
-}
-
-/** `41 of 120,000 (0.01 to 0.05 %)` */
-export function deniedRequestsText({ deniedRequests, requests, requestShare }: Touched): string {
-  if (requests === 0) return 'none';
-  return `${count(deniedRequests)} of ${count(requests)} (${intervalText(requestShare)})`;
+/** `3 of 2,660 (0.04 to 0.3 %)`; `none` if there are no such clients or requests. */
+export function deniedText(found: Denied): string {
+  if (found.of === 0) return 'none';
+  return `${count(found.denied)} of ${count(found.of)} (${intervalText(found)})`;
 }
 
 /** `2026-01-05 to 2026-01-08, 439,864 requests, 2,678 clients` */
 export function extentText({ fromMs, toMs, requests, clients }: Extent): string {
-  const days = [...new Set([fromMs, toMs].map(dateText))].join(' to ');
+  const dates = [fromMs, toMs].map((timeMs) => new Date(timeMs).toISOString().slice(0, 10));
+  const days = [...new Set(dates)].join(' to ');
   return `${days}, ${counted(requests, 'request')}, ${counted(clients, 'client')}`;
-}
-
-/** In UTC. */
-function dateText(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 10);
 }
 
 /** `only 9 clients look human; 62 were left out as bots; 29 are needed` */
@@ -58,13 +48,11 @@ export function lackText(evidence: RouteEvidence): string {
   if (notEnoughFor.length < QUANTILES.length) return `${look}, but the log is too short`;
   const bots = clients.declared_bot + clients.probable_bot;
   const needed = Math.min(...notEnoughFor.map(({ daysNeeded }) => daysNeeded));
-  return [
-    nonBotClients === 0 ? 'no client looks human' : `only ${look}`,
-    ...(bots === 0
-      ? []
-      : [bots === 1 ? '1 was left out as a bot' : `${count(bots)} were left out as bots`]),
-    `${needed} ${isOneDayEach ? '' : 'client-days '}are needed`,
-  ].join('; ');
+  const parts = [nonBotClients === 0 ? 'no client looks human' : `only ${look}`];
+  if (bots === 1) parts.push('1 was left out as a bot');
+  if (bots > 1) parts.push(`${count(bots)} were left out as bots`);
+  parts.push(`${needed} ${isOneDayEach ? '' : 'client-days '}are needed`);
+  return parts.join('; ');
 }
 
 /** `4,113 client-days of 2,672 clients that are no bots`, and what it is not enough for. */

@@ -11,11 +11,11 @@ import { addressOf, textOf } from './values.ts';
 const NO_FIELDS: readonly undefined[] = [];
 const STAMP_LENGTH = 26;
 const PROTOCOL_LENGTH = 9;
-const QUOTE = 34;
 const SLASH = 47;
 const SPACE = 32;
-const MINUS = 45;
 const COMMA = 44;
+/** What stands between the status and the agent: `512 "referer" "`. */
+const BEFORE_AGENT = /[\d-]+ "[^"]*" "/y;
 
 export function combinedScanner(zone: string): FastParse {
   const readStamp = stampReaders(zone).time_local;
@@ -69,24 +69,13 @@ export function combinedScanner(zone: string): FastParse {
 
 /** ` 200 ` at a place, or NaN. */
 function statusAt(line: string, at: number): number {
-  const hundreds = line.charCodeAt(at + 1) - 48;
-  const tens = line.charCodeAt(at + 2) - 48;
-  const ones = line.charCodeAt(at + 3) - 48;
-  const areDigits = hundreds >= 1 && hundreds <= 9 && isDigit(tens) && isDigit(ones);
+  const status = Number(line.slice(at + 1, at + 4));
   const areSpaces = line.charCodeAt(at) === SPACE && line.charCodeAt(at + 4) === SPACE;
-  return areDigits && areSpaces ? hundreds * 100 + tens * 10 + ones : Number.NaN;
+  const isStatus = status >= 100 && status <= 999 && Number.isInteger(status);
+  return areSpaces && isStatus ? status : Number.NaN;
 }
 
-/** Where the agent begins, after `512 "referer" "`; or -1. */
 function agentStart(line: string, bytesAt: number): number {
-  let at = bytesAt;
-  while (isDigit(line.charCodeAt(at) - 48) || line.charCodeAt(at) === MINUS) at++;
-  if (at === bytesAt || line.charCodeAt(at) !== SPACE || line.charCodeAt(at + 1) !== QUOTE)
-    return -1;
-  const end = line.indexOf('"', at + 2);
-  return end >= 0 && line.startsWith(' "', end + 1) ? end + 3 : -1;
-}
-
-function isDigit(value: number): boolean {
-  return value >= 0 && value <= 9;
+  BEFORE_AGENT.lastIndex = bytesAt;
+  return BEFORE_AGENT.test(line) ? BEFORE_AGENT.lastIndex : -1;
 }

@@ -48,17 +48,11 @@ export interface MakerOptions extends ParseOptions {
   readonly escapes: Escape;
 }
 
-/** Makes an entry of cells. Their places are those of `variables`; the wanted fields come after them. */
-export interface EntryMaker {
-  readonly variables: readonly Variable[];
-  make(cells: readonly Cell[]): LogEntry | Misread | undefined;
-  stampOf(cells: readonly Cell[]): number;
-}
-
+/** Makes entries of cells. Their places are those of `variables`; the wanted fields come after them. */
 export function createEntryMaker(
   available: ReadonlySet<string>,
   { zone, timeIs, fields, escapes }: MakerOptions,
-): EntryMaker {
+) {
   const variables = [...STAMPS, ...PARTS].filter((name) => available.has(name));
   const at = (name: Variable) => variables.indexOf(name);
   const stamps = stampsOf(variables, zone);
@@ -69,15 +63,14 @@ export function createEntryMaker(
   const agentAt = at('http_user_agent');
   const requestOfCells = requestReader(at, escapes);
   const addressesOf = addressReader(at);
-  const hostOf = firstOf([at('host'), at('http_host')]);
-  const hostPortAt = at('host_port');
+  const [hostAt, httpHostAt, hostPortAt] = [at('host'), at('http_host'), at('host_port')];
   const firstField = variables.length;
-  const plainText = (cells: readonly Cell[], place: number) => {
+  const plainText = (cells: Cells, place: number) => {
     const text = textOf(cells[place]);
     return text === undefined ? undefined : unescaped(text, escapes);
   };
 
-  const make = (cells: readonly Cell[]): LogEntry | Misread | undefined => {
+  const make = (cells: Cells): LogEntry | Misread | undefined => {
     const stampMs = stampOf(cells);
     if (Number.isNaN(stampMs)) return new Misread(timeField);
     const status = statusOf(cells[statusAt]);
@@ -90,7 +83,11 @@ export function createEntryMaker(
       startMs: stampMs - (took > 0 ? took : 0),
       method: request.method,
       target: request.target,
-      host: textOf(hostOf(cells)) ?? withoutDefaultPort(textOf(cells[hostPortAt])) ?? request.host,
+      host:
+        textOf(cells[hostAt]) ??
+        textOf(cells[httpHostAt]) ??
+        withoutDefaultPort(textOf(cells[hostPortAt])) ??
+        request.host,
       address,
       forwardedFor,
       status,
@@ -115,21 +112,12 @@ function stampsOf(variables: readonly string[], zone: string) {
 }
 
 function stampReader(stamps: ReturnType<typeof stampsOf>): (cells: Cells) => number {
-  const [only] = stamps;
-  if (only !== undefined && stamps.length === 1) return (cells) => only.read(cells[only.place]);
   return (cells) => {
     for (const { place, read } of stamps) {
       if (cells[place] !== undefined) return read(cells[place]);
     }
     return Number.NaN;
   };
-}
-
-function firstOf(places: readonly number[]): (cells: Cells) => Cell {
-  const [one = -1, ...more] = places.filter((place) => place >= 0);
-  if (more.length === 0) return (cells) => cells[one];
-  return (cells) =>
-    cells[[one, ...more].find((place) => textOf(cells[place]) !== undefined) ?? one];
 }
 
 /** `-1` and `0` stand for a connection that ended without an answer. NaN if the cell is no status. */
@@ -163,7 +151,6 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-/** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
 function addressReader(at: PlaceOf) {
   const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
   const real = at('realip_remote_addr');

@@ -1,12 +1,11 @@
 /** A format of JSON lines, from the keys that it has. */
 import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
-import { createEntryMaker, type EntryMaker, type Variable } from './entry-maker.ts';
-import { isObject, type JsonObject, jsonPath, parseObject } from './json-path.ts';
+import { createEntryMaker, type Variable } from './entry-maker.ts';
+import { type JsonObject, jsonPath, parseObject } from './json-path.ts';
 import { type Cell, fieldName } from './values.ts';
 
 export interface JsonFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
-  /** The paths of each variable; the first that a line has counts. See `entry-maker.ts` for the variables. */
   readonly keys: Readonly<Partial<Record<Variable, readonly string[]>>>;
   /** Paths that every line of a request has, beside a stamp and the request: they tell this format from others. */
   readonly marks: readonly string[];
@@ -27,16 +26,7 @@ export function jsonFormat(format: JsonFormat): LogFormat {
   return described;
 }
 
-interface Reader {
-  readonly parse: ParseLine;
-  readonly maker: EntryMaker;
-  cellsOf(line: string): Cell[] | undefined;
-}
-
-function reader(
-  { keys, marks, stampIs, isOther, hidden }: JsonFormat,
-  options: ParseOptions,
-): Reader {
+function reader({ keys, marks, stampIs, isOther, hidden }: JsonFormat, options: ParseOptions) {
   const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes: 'none' } as const;
   const maker = createEntryMaker(new Set(Object.keys(keys)), meaning);
   const marked = marks.map(jsonPath);
@@ -62,17 +52,14 @@ function reader(
     const missing = marked.findIndex((path) => path(object) === undefined);
     if (missing >= 0) return new Misread(marks[missing] ?? '', 1 + missing);
     const made = maker.make(fill(object));
-    return made instanceof Misread ? new Misread(keyOf(made.field, keys), 2 + marks.length) : made;
+    if (!(made instanceof Misread)) return made;
+    return new Misread(keys[made.field as Variable]?.[0] ?? made.field, 2 + marks.length);
   };
   const cellsOf = (line: string) => {
     const object = parseObject(line);
-    return isObject(object) ? fill(object) : undefined;
+    return object && fill(object);
   };
   return { parse, maker, cellsOf };
-}
-
-function keyOf(variable: string, keys: JsonFormat['keys']): string {
-  return keys[variable as Variable]?.[0] ?? variable;
 }
 
 function measured(
@@ -81,20 +68,18 @@ function measured(
 ): Pick<LogFormat, 'timeIs' | 'precisionMs'> {
   const { maker, cellsOf } = reader(format, { zone: 'UTC', timeIs: undefined, fields: [] });
   const durationAt = maker.variables.indexOf('request_time');
-  const read = lines.flatMap((line) => {
+  const stamps: number[] = [];
+  let hasDuration = false;
+  for (const line of lines) {
     const cells = cellsOf(line);
-    if (cells === undefined) return [];
-    return [
-      {
-        stampMs: maker.stampOf(cells),
-        hasDuration: durationAt >= 0 && cells[durationAt] !== undefined,
-      },
-    ];
-  });
-  const stamped = read.filter(({ stampMs }) => !Number.isNaN(stampMs));
-  const isWhole = stamped.length > 0 && stamped.every(({ stampMs }) => stampMs % 1000 === 0);
+    const stampMs = cells === undefined ? Number.NaN : maker.stampOf(cells);
+    if (Number.isNaN(stampMs)) continue;
+    stamps.push(stampMs);
+    hasDuration ||= cells?.[durationAt] !== undefined;
+  }
+  const isWhole = stamps.length > 0 && stamps.every((stampMs) => stampMs % 1000 === 0);
   return {
-    timeIs: stamped.some(({ hasDuration }) => hasDuration) ? 'start' : format.stampIs,
+    timeIs: hasDuration ? 'start' : format.stampIs,
     precisionMs: isWhole ? Math.max(1000, format.precisionMs) : Math.min(1, format.precisionMs),
   };
 }

@@ -1,5 +1,4 @@
 /** Turns the clock of a time zone into moments. */
-
 import { ConfigError } from '../../../../gateway/config/config-error.ts';
 import { DAY_MS, TimeZone } from '../../../../gateway/core/counting/time-zone.ts';
 

@@ -1,27 +1,20 @@
 /** A format of text lines, from its layouts. */
 import { hint } from '../../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../../gateway/config/config-error.ts';
-import {
-  type LogEntry,
-  type LogFormat,
-  Misread,
-  type ParseLine,
-  type ParseOptions,
-} from '../log-format.ts';
-import { createEntryMaker } from './entry-maker.ts';
+import { type LogEntry, type LogFormat, Misread, type ParseLine } from '../log-format.ts';
+import { createEntryMaker, type MakerOptions } from './entry-maker.ts';
 import { type Escape, Layout } from './layout.ts';
 import { type Cell, fieldName } from './values.ts';
 
 export interface TextFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
-  /** Alternatives: the first that fits a line reads it. See `entry-maker.ts` for the names of the variables. */
+  /** The first that fits a line reads it. See `entry-maker.ts` for the names of the variables. */
   readonly layouts: readonly string[];
   readonly escapes: Escape;
   readonly stampIs: 'start' | 'end';
   readonly lacksZone?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
-  /** Makes a parser that is tried before the layouts, if no field is wanted. */
   readonly fast?: (zone: string) => FastParse;
 }
 
@@ -51,11 +44,6 @@ export function textFormat(format: TextFormat): LogFormat {
 /** Gives the same entry as the layouts, or undefined if they shall read the line. */
 export type FastParse = (line: string) => LogEntry | undefined;
 
-interface Meaning extends ParseOptions {
-  readonly timeIs: 'start' | 'end';
-  readonly escapes: Escape;
-}
-
 interface WantedField {
   readonly variable: string;
   readonly item: number | undefined;
@@ -69,7 +57,7 @@ function wantedField(name: string, lists: Readonly<Record<string, string>>): Wan
   return { variable: found[0], item: Number(item) };
 }
 
-function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]): ParseLine {
+function reader(layout: Layout, options: MakerOptions, fields: readonly WantedField[]): ParseLine {
   const { names } = layout;
   const maker = createEntryMaker(new Set(names), options);
   const wanted = [...maker.variables.map((variable) => ({ variable, item: undefined })), ...fields];
@@ -93,8 +81,6 @@ function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]
 
 /** Tries the parsers one after the other. If none fits, the one that came furthest says why. */
 function firstOf(parsers: readonly ParseLine[]): ParseLine {
-  const [only] = parsers;
-  if (only !== undefined && parsers.length === 1) return only;
   return (line) => {
     let furthest: Misread | undefined;
     for (const parse of parsers) {

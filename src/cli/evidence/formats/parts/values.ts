@@ -86,7 +86,6 @@ function charOf(digits: string): string {
   return String.fromCharCode(Number.parseInt(digits, 16));
 }
 
-/** NGINX writes its variables with a `$`. */
 export function fieldName(name: string): string {
   return name.replace(/^\$/, '');
 }

@@ -104,7 +104,7 @@ test('gives the same result in any number of threads', async () => {
     );
     expect(addResults(await Promise.all(parts))).toEqual(alone);
   }
-  expect(alone.clients.denied).toBeGreaterThan(50);
+  expect(alone.clients.denied.count).toBeGreaterThan(50);
   expect(alone.newlyAllowed.get('default')?.requests).toBeGreaterThan(rounds(100));
 });
 
@@ -152,7 +152,7 @@ test('finds no difference between a file and itself', async () => {
     },
   );
   expect([newlyDenied.size, newlyAllowed.size]).toEqual([0, 0]);
-  expect([clients.newlyDenied, clients.newlyAllowed]).toEqual([0, 0]);
+  expect([clients.newlyDenied.count, clients.newlyAllowed.count]).toEqual([0, 0]);
 });
 
 test('names exactly the clients that a lower limit denies', async () => {
@@ -164,7 +164,7 @@ test('names exactly the clients that a lower limit denies', async () => {
   entries.sort((a, b) => a.startMs - b.startMs);
   const result = await replayed(entries, { policies: limited(3), against: limited(5) });
   expect(result.newlyDenied.get('default')).toEqual({ requests: 3, clients: 2 });
-  expect(result.clients.mostNewlyDenied.map((row) => [row.name, row.newlyDenied])).toEqual([
+  expect(result.clients.newlyDenied.most.map((row) => [row.name, row.newlyDenied])).toEqual([
     ['192.0.2.3', 2],
     ['192.0.2.2', 1],
   ]);
@@ -185,7 +185,7 @@ test('counts what policies in shadow mode would deny', async () => {
   const { policies, limits, clients } = await replayed(entries);
   expect(policies.get('tried')).toMatchObject({ requests: 5, denied: 3, deniedClients: 1 });
   expect(limits.get('tried')).toMatchObject({ requests: 5, denied: 3 });
-  expect(clients.denied).toBe(0);
+  expect(clients.denied.count).toBe(0);
 });
 
 test('counts the first request of a client that a policy in shadow mode would deny', async () => {
@@ -264,7 +264,7 @@ default: { limits: [1/1min] }`);
   );
   const mapping = [{ target: 'header:cf-connecting-ip', field: 'cf' }];
   const { clients } = await replayed(entries, { policies, mapping });
-  expect(clients.mostDenied.map(({ name, requests }) => [name, requests])).toEqual([
+  expect(clients.denied.most.map(({ name, requests }) => [name, requests])).toEqual([
     ['198.51.100.2', 2],
   ]);
   expect(clients.all).toBe(2);

@@ -74,6 +74,6 @@ test('measuring skips clients whose peaks fit, and counts the same as without th
   });
   const measured = measure(peaksOf(traffic), limits);
   expect(denied).toBeGreaterThan(0);
-  expect(STRATA.reduce((sum, each) => sum + measured[each].deniedRequests, 0)).toBe(denied);
-  expect(STRATA.reduce((sum, each) => sum + measured[each].requests, 0)).toBe(20_000);
+  expect(STRATA.reduce((sum, each) => sum + measured[each].requests.denied, 0)).toBe(denied);
+  expect(STRATA.reduce((sum, each) => sum + measured[each].requests.of, 0)).toBe(20_000);
 });

@@ -125,7 +125,7 @@ describe('choices', () => {
   });
 
   test('deny less and less', () => {
-    const denied = choices.map(({ measured }) => measured.ordinary.deniedRequests);
+    const denied = choices.map(({ measured }) => measured.ordinary.requests.denied);
     expect(denied).toEqual(denied.toSorted((a, b) => b - a));
     expect(denied[0]).toBeGreaterThan(0);
   });
@@ -169,7 +169,7 @@ test('days that are held out change no limit, and are measured', () => {
   expect(recommended(held)).toEqual(recommended(alone));
   expect(suggestions.heldOut).toMatchObject({ requests: 2_000, clients: 1 });
   const choice = held.proposal?.choices.find(({ isRecommended }) => isRecommended);
-  expect(choice?.heldOut?.ordinary).toMatchObject({ clients: 1, deniedClients: 1 });
+  expect(choice?.heldOut?.ordinary.clients).toMatchObject({ of: 1, denied: 1 });
 });
 
 describe('the policy file', () => {
