@@ -1,18 +1,12 @@
 /** What every topic of telemetry works with. */
-import type { Registry } from 'prom-client';
 import type { Log } from './log/log.ts';
-
-/** Upper bounds of histograms for what takes less than a few milliseconds, in seconds. */
-export const FAST_BUCKETS = [
-  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-];
+import type { metricsIn } from './metrics.ts';
 
 const REPEAT_AFTER_MS = 60_000;
 
 export interface TelemetryContext extends RepeatFilter {
   readonly linesOf: Log['linesOf'];
-  /** A topic registers its metrics here. */
-  readonly registers: Registry[];
+  readonly metricsOf: ReturnType<typeof metricsIn>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

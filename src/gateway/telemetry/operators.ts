@@ -1,5 +1,4 @@
 /** Operators: the audit log, refused calls, overrides. */
-import { Counter, Gauge, type Registry } from 'prom-client';
 import { causeText } from './cause-text.ts';
 import type { TelemetryContext } from './context.ts';
 import {
@@ -11,6 +10,7 @@ import {
   ONE_A_MINUTE,
   RUN_CHECK,
 } from './log/log-line.ts';
+import type { MetricRows } from './metrics.ts';
 
 export const OPERATOR_LINES = {
   operator_action: {
@@ -58,25 +58,34 @@ export const OPERATOR_LINES = {
   },
 } as const satisfies LogLines;
 
+const OPERATOR_METRICS = {
+  headgate_overrides: {
+    help: 'Overrides in force: blocked or exempt clients, policies in another mode, logging.',
+    labels: ['effect'],
+    aggregator: 'max',
+  },
+  headgate_operators_refused_total: { help: 'Calls of the ops API without its token.' },
+} as const satisfies MetricRows;
+
 /** A line of the audit log: its fields are in docs/logs.md. */
 export type OperatorAction = FieldsOf<typeof OPERATOR_LINES, 'operator_action'>;
 
-export function createOperatorEvents({ linesOf, registers, isFirst }: TelemetryContext) {
+export function createOperatorEvents({ linesOf, metricsOf, isFirst }: TelemetryContext) {
   const write = linesOf(OPERATOR_LINES);
-  const metrics = createMetrics(registers);
+  const metrics = metricsOf(OPERATOR_METRICS);
   return {
     acted: (action: OperatorAction): void => write('operator_action', action),
     /** An operation was answered 500, because of a fault in headgate. */
     operationFailed: (error: unknown): void => write('operation_failed', { err: error }),
     /** A call of the ops API lacks the token. */
     refused(): void {
-      metrics.refused.inc();
+      metrics.headgate_operators_refused_total.inc();
       if (isFirst('operator')) write('operator_refused', {});
     },
     /** The effect of each override in force, in one word. */
     overridesInForce(effects: readonly string[]): void {
-      metrics.overrides.reset();
-      for (const effect of effects) metrics.overrides.inc({ effect });
+      metrics.headgate_overrides.reset();
+      for (const effect of effects) metrics.headgate_overrides.inc({ effect });
     },
     /** Overrides cannot be read from Redis. */
     overridesUnread(reason: unknown): void {
@@ -86,22 +95,5 @@ export function createOperatorEvents({ linesOf, registers, isFirst }: TelemetryC
     overridesRestored(overrides: number): void {
       if (isFirst('overrides restored')) write('overrides_restored', { overrides });
     },
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    overrides: new Gauge({
-      name: 'headgate_overrides',
-      help: 'Overrides in force: blocked or exempt clients, policies in another mode, logging.',
-      labelNames: ['effect'],
-      aggregator: 'max',
-      registers,
-    }),
-    refused: new Counter({
-      name: 'headgate_operators_refused_total',
-      help: 'Calls of the ops API without its token.',
-      registers,
-    }),
   };
 }

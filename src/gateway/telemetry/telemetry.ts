@@ -4,6 +4,7 @@ import { createRepeatFilter, type TelemetryContext } from './context.ts';
 import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
 import { createLog, type LogOptions } from './log/log.ts';
+import { metricsIn } from './metrics.ts';
 import { createOperatorEvents } from './operators.ts';
 import { createPeerEvents } from './peers.ts';
 import { createPolicyFileEvents } from './policy-file.ts';
@@ -34,8 +35,8 @@ export function createTelemetry(options: TelemetryOptions) {
     onLost: (lines) => processes.log.lost(lines),
     report: (lines, why) => processes.log.restored(lines, why),
   });
-  const registers = [registry];
-  const context: TelemetryContext = { linesOf, registers, now, ...createRepeatFilter(now) };
+  const metricsOf = metricsIn(registry);
+  const context: TelemetryContext = { linesOf, metricsOf, now, ...createRepeatFilter(now) };
   // docs/metrics.md lists the metrics in this order.
   collectNodeMetrics(registry);
   const { decisions, sampleAllows, totals } = createDecisionEvents(context);

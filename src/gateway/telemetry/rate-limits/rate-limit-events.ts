@@ -1,66 +1,90 @@
 /** Reports on Envoy's rate limit service: what its limits count, and which limits are in force. */
-
 import type { TelemetryContext } from '../context.ts';
 import { MOST_LISTED } from '../log/log-line.ts';
+import { countAtScrape, type MetricRows } from '../metrics.ts';
 import { RATE_LIMIT_LINES } from './rate-limit-lines.ts';
-import { createRateLimitMetrics } from './rate-limit-metrics.ts';
 
-export interface RateLimitEvents {
-  /** A limit counted hits. `limit` names it in metrics. */
-  counted(limit: string, outcome: string, hits: number): void;
-  /** So many limits are in force. */
-  loaded(limits: number): void;
-  /** The limits in force stay. Each mistake as `file:line:column: path: what is wrong`. */
-  refused(mistakes: readonly string[]): void;
-  /** No limits are in force, because the control plane has not sent any yet. `calls`: whether calls pass or fail. */
-  missing(calls: 'pass' | 'fail'): void;
-  controlPlaneConnected(): void;
-  controlPlaneLost(cause: string, retryInMs: number): void;
-  /** The control plane does not answer, so the limits that it sent last apply again. */
-  lastGoodUsed(): void;
-}
+const RATE_LIMIT_METRICS = {
+  headgate_ratelimit_hits_total: {
+    help: "Hits from Envoy's rate limit filter by limit and outcome: within, near (from 80 % of the limit), over, shadow_over.",
+    labels: ['limit', 'outcome'],
+  },
+  headgate_ratelimit_last_reload_successful: {
+    help: "0 while the limits for Envoy's rate limit filter have mistakes and the previous ones stay in force, else 1.",
+    aggregator: 'min',
+  },
+  headgate_ratelimit_last_success_timestamp_seconds: {
+    help: "When the limits for Envoy's rate limit filter were loaded, seconds since the epoch.",
+    aggregator: 'max',
+  },
+  headgate_ratelimit_control_plane_connected: {
+    help: '0 while the control plane that sends the limits does not answer, else 1.',
+    aggregator: 'min',
+  },
+} as const satisfies MetricRows;
 
 /** Values of descriptors are in names only where the configuration says so, and clients may choose them. */
 const MOST_NAMES = 1_000;
 const OTHERS = 'others';
 
-export function createRateLimitEvents(context: TelemetryContext): RateLimitEvents {
-  const { isFirst, now } = context;
-  const write = context.linesOf(RATE_LIMIT_LINES);
-  const metrics = createRateLimitMetrics(context.registers);
+export function createRateLimitEvents({ linesOf, metricsOf, isFirst, now }: TelemetryContext) {
+  const write = linesOf(RATE_LIMIT_LINES);
+  const metrics = metricsOf(RATE_LIMIT_METRICS);
+  const lastReload = metrics.headgate_ratelimit_last_reload_successful;
+  const connected = metrics.headgate_ratelimit_control_plane_connected;
+  const tally = new HitTally();
+  countAtScrape(metrics.headgate_ratelimit_hits_total, () => tally.counts());
   const names = new Set<string>();
   // Until something is wrong.
-  metrics.lastReload.set(1);
-  metrics.connected.set(1);
-  const nameOf = (limit: string) => {
-    if (names.has(limit)) return limit;
-    if (names.size === MOST_NAMES) return OTHERS;
-    names.add(limit);
-    return limit;
-  };
+  lastReload.set(1);
+  connected.set(1);
   return {
-    counted: (limit, outcome, hits) => metrics.hits.add(nameOf(limit), outcome, hits),
-    loaded(limits) {
+    counted(limit: string, outcome: string, hits: number): void {
+      const isNamed = names.has(limit) || names.size < MOST_NAMES;
+      if (isNamed) names.add(limit);
+      tally.add(isNamed ? limit : OTHERS, outcome, hits);
+    },
+    loaded(limits: number): void {
       // What is named now may have been removed.
       names.clear();
-      metrics.lastReload.set(1);
-      metrics.loadedAt.set(Math.floor(now() / 1000));
+      lastReload.set(1);
+      metrics.headgate_ratelimit_last_success_timestamp_seconds.set(Math.floor(now() / 1000));
       write('rate_limits_loaded', { limits });
     },
-    refused(all) {
-      metrics.lastReload.set(0);
+    /** Each mistake is written as `file:line:column: path: what is wrong`. */
+    refused(all: readonly string[]): void {
+      lastReload.set(0);
       const mistakes = all.slice(0, MOST_LISTED);
       write('rate_limits_refused', { mistakes, more: all.length - mistakes.length });
     },
-    missing: (calls) => write('rate_limits_missing', { calls }),
-    controlPlaneConnected() {
-      metrics.connected.set(1);
+    missing: (calls: 'pass' | 'fail'): void => write('rate_limits_missing', { calls }),
+    controlPlaneConnected(): void {
+      connected.set(1);
       write('control_plane_connected', {});
     },
-    controlPlaneLost(cause, retryInMs) {
-      metrics.connected.set(0);
+    controlPlaneLost(cause: string, retryInMs: number): void {
+      connected.set(0);
       if (isFirst('control plane')) write('control_plane_lost', { cause, retry_in_ms: retryInMs });
     },
-    lastGoodUsed: () => write('last_good_rate_limits_used', {}),
+    lastGoodUsed: (): void => write('last_good_rate_limits_used', {}),
   };
+}
+
+class HitTally {
+  readonly #byLimit = new Map<string, Map<string, number>>();
+
+  add(limit: string, outcome: string, hits: number): void {
+    let counts = this.#byLimit.get(limit);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#byLimit.set(limit, counts);
+    }
+    counts.set(outcome, (counts.get(outcome) ?? 0) + hits);
+  }
+
+  *counts(): Generator<[{ limit: string; outcome: string }, number]> {
+    for (const [limit, counts] of this.#byLimit) {
+      for (const [outcome, hits] of counts) yield [{ limit, outcome }, hits];
+    }
+  }
 }
