@@ -162,7 +162,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'operators.ts',
     'proxies.ts',
     'telemetry.ts',
-    'tracing/in-span.ts',
     'tracing/tracing.ts',
     'unseen-header.ts',
   ],

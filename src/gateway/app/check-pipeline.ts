@@ -8,8 +8,7 @@ import type { Denials } from '../denials/denials.ts';
 import { createCheckHandler, type HandleCheck } from '../server/check-handler.ts';
 import type { Handle } from '../server/handler.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { inSpan } from '../telemetry/tracing/in-span.ts';
-import type { Tracing } from '../telemetry/tracing/tracing.ts';
+import { inSpan, type Tracing } from '../telemetry/tracing/tracing.ts';
 import type { SharedState } from './shared-state.ts';
 
 export interface CheckPipelineOptions {

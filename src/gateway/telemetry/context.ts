@@ -1,17 +1,19 @@
 /** What every topic of telemetry works with. */
 import type { Log } from './log/log.ts';
+import { ONE_A_MINUTE } from './log/log-line.ts';
 import type { metricsIn } from './metrics.ts';
 
-const REPEAT_AFTER_MS = 60_000;
+const MINUTE_MS = 60_000;
 
 export interface TelemetryContext extends RepeatFilter {
+  /** Of a line whose table says `ONE_A_MINUTE`, no more are written. */
   readonly linesOf: Log['linesOf'];
   readonly metricsOf: ReturnType<typeof metricsIn>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Keeps events that repeat with every request from filling the log. */
+/** Keeps events that repeat with every request from filling the log. The kind of most is their event. */
 interface RepeatFilter {
   /** True for the first event of this kind within a minute. */
   readonly isFirst: (kind: string) => boolean;
@@ -24,10 +26,22 @@ export function createRepeatFilter(now: () => number): RepeatFilter {
   return {
     isFirst(kind) {
       const nowMs = now();
-      if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return false;
+      if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
       lastMs.set(kind, nowMs);
       return true;
     },
     forget: (kind) => void lastMs.delete(kind),
+  };
+}
+
+export function atMostOneAMinute(
+  linesOf: Log['linesOf'],
+  isFirst: RepeatFilter['isFirst'],
+): Log['linesOf'] {
+  return (lines) => {
+    const write = linesOf(lines);
+    return (event, fields, message) => {
+      if (lines[event]?.atMost !== ONE_A_MINUTE || isFirst(event)) write(event, fields, message);
+    };
   };
 }

@@ -70,30 +70,23 @@ const OPERATOR_METRICS = {
 /** A line of the audit log: its fields are in docs/logs.md. */
 export type OperatorAction = FieldsOf<typeof OPERATOR_LINES, 'operator_action'>;
 
-export function createOperatorEvents({ linesOf, metricsOf, isFirst }: TelemetryContext) {
+export function createOperatorEvents({ linesOf, metricsOf }: TelemetryContext) {
   const write = linesOf(OPERATOR_LINES);
   const metrics = metricsOf(OPERATOR_METRICS);
   return {
     acted: (action: OperatorAction): void => write('operator_action', action),
-    /** An operation was answered 500, because of a fault in headgate. */
     operationFailed: (error: unknown): void => write('operation_failed', { err: error }),
-    /** A call of the ops API lacks the token. */
     refused(): void {
       metrics.headgate_operators_refused_total.inc();
-      if (isFirst('operator')) write('operator_refused', {});
+      write('operator_refused', {});
     },
     /** The effect of each override in force, in one word. */
     overridesInForce(effects: readonly string[]): void {
       metrics.headgate_overrides.reset();
       for (const effect of effects) metrics.headgate_overrides.inc({ effect });
     },
-    /** Overrides cannot be read from Redis. */
-    overridesUnread(reason: unknown): void {
-      if (isFirst('overrides')) write('overrides_unread', { cause: causeText(reason) });
-    },
-    /** Redis had lost so many overrides. */
-    overridesRestored(overrides: number): void {
-      if (isFirst('overrides restored')) write('overrides_restored', { overrides });
-    },
+    overridesUnread: (error: unknown): void =>
+      write('overrides_unread', { cause: causeText(error) }),
+    overridesRestored: (overrides: number): void => write('overrides_restored', { overrides }),
   };
 }

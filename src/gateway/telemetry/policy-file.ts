@@ -72,7 +72,6 @@ export function createPolicyFileEvents(
   // A supervisor reads the file once, and reloads nothing.
   metrics.headgate_config_last_reload_successful.set(1);
   return {
-    /** The policies with this digest of their files apply from now on. */
     inForce(sha256: string): void {
       metrics.headgate_config_last_reload_successful.set(1);
       metrics.headgate_config_info.reset();
@@ -80,12 +79,10 @@ export function createPolicyFileEvents(
       metrics.headgate_config_last_success_timestamp_seconds.set(Math.floor(now() / 1000));
       onOtherFile();
     },
-    /** A reload put so many policies in force. */
     loaded(count: number): void {
       metrics.headgate_policy_reloads_total.inc({ result: 'ok' });
       write('policies_loaded', { policies: count });
     },
-    /** The reloaded file does not have these policies any more. */
     removed(names: readonly string[]): void {
       const policies = names.slice(0, MOST_LISTED);
       write('policies_removed', { policies, more: names.length - policies.length });

@@ -96,27 +96,20 @@ export function createProcessEvents({ linesOf, metricsOf }: TelemetryContext, ve
   metrics.headgate_build_info.set({ version, node: process.version }, 1);
   return {
     workers: {
-      /** A worker ended unexpectedly. `how`: a signal or an exit code. */
       lost(worker: number, how: string): void {
         metrics.headgate_workers_lost_total.inc();
         write('worker_lost', { worker, how });
       },
-      /** A worker has not responded for three seconds. */
       unresponsive(worker: number): void {
         metrics.headgate_workers_unresponsive_total.inc();
         write('worker_unresponsive', { worker });
       },
-      /** Such a worker responds again. */
       responding: (worker: number): void => write('worker_responding', { worker }),
-      /** So many workers were replaced. */
       replaced: (workers: number): void => write('workers_replaced', { workers }),
-      /** A new worker did not start, so the remaining ones are not replaced. */
       kept: (why: string): void => write('workers_kept', { why }),
     },
     log: {
-      /** So many lines could not be written. */
       lost: (lines: number): void => metrics.headgate_log_lines_lost_total.inc(lines),
-      /** Lines can be written again. `why`: the error code of the writes that failed. */
       restored: (lines: number, why: string): void => write('log_lines_lost', { lines, why }),
     },
     lifecycle: {

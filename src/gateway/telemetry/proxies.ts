@@ -112,11 +112,9 @@ const PROXY_METRICS = {
   },
 } as const satisfies MetricRows;
 
-/** Operators see these faults as long as they last. Milliseconds since the epoch. */
+/** When each was last seen, milliseconds since the epoch. Operators see them as long as they last. */
 export interface ProxyFaults {
-  /** When a check last came from a proxy outside `identity.trusted_proxies`. */
   readonly untrustedMs: number | undefined;
-  /** When a call without the secret of HEADGATE_PROXY_SECRET was last refused. */
   readonly refusedMs: number | undefined;
 }
 
@@ -128,54 +126,45 @@ export function createProxyEvents({ linesOf, metricsOf, isFirst, forget, now }: 
     refusedMs: undefined,
   };
   const proxies = {
-    /** A check lacks these headers, which the proxy must send. */
     misconfigured(dialect: string, missing: readonly string[]): void {
       metrics.headgate_misconfigured_requests_total.inc({ dialect });
       if (isFirst(`misconfigured ${dialect}`)) write('proxy_misconfigured', { dialect, missing });
     },
-    /** No request through a proxy had this header. `hasProxyConfig`: as in the table of dialects. */
+    /** `hasProxyConfig`: as in the table of dialects. */
     headerUnseen(unseen: UnseenHeader, hasProxyConfig: boolean): void {
       const { dialect, header, requests } = unseen;
       metrics.headgate_header_unseen.set({ dialect, header }, 1);
       write('header_unseen', { dialect, header, requests }, unseenAdvice(unseen, hasProxyConfig));
     },
-    /** A request is the first through a proxy that has this header, which the policy file needs. */
     headerArrived(dialect: string, header: string): void {
       metrics.headgate_header_seen.set({ dialect, header }, 1);
     },
-    /** A request has a header that was reported as unseen. */
     headerSeen(dialect: string, header: string): void {
       metrics.headgate_header_unseen.set({ dialect, header }, 0);
       write('header_seen', { dialect, header });
     },
-    /** A proxy names a policy for a route, and no policy has that name. */
     policyUnknown(name: string): void {
       metrics.headgate_unknown_policy_total.inc();
-      if (isFirst('unknown policy'))
-        write('policy_unknown', { policy: name.slice(0, LONGEST_NAME) });
+      write('policy_unknown', { policy: name.slice(0, LONGEST_NAME) });
     },
-    /** A check comes from a proxy outside `identity.trusted_proxies`. */
     untrustedProxy(): void {
       metrics.headgate_untrusted_proxy_requests_total.inc();
       proxyFaults.untrustedMs = now();
-      if (isFirst('untrusted')) write('untrusted_proxy', {});
+      write('untrusted_proxy', {});
     },
-    /** Headers were ignored. Their names come from the policy file and the dialects, not from clients. */
+    /** The names come from the policy file and the dialects, not from clients. */
     headersIgnored(names: readonly string[]): void {
       for (const header of names) metrics.headgate_untrusted_header_total.inc({ header });
     },
-    /** A call lacks the secret that proxies share with the gateway. */
     unauthorizedRefused(): void {
       metrics.headgate_strangers_refused_total.inc();
       proxyFaults.refusedMs = now();
-      if (isFirst('unauthorized')) write('stranger_refused', {});
+      write('stranger_refused', {});
     },
-    /** An error that belongs to one connection has closed it. `port`: check, grpc, json or ops. */
     connectionFailed(port: string, error: unknown): void {
       metrics.headgate_connection_faults_total.inc({ port });
       if (isFirst(`connection ${port}`)) write('connection_failed', { port, err: error });
     },
-    /** Other machines can reach the check port, and no secret is set. */
     checkPortOpen: (): void => write('check_port_open', {}),
   };
   return {
@@ -185,7 +174,7 @@ export function createProxyEvents({ linesOf, metricsOf, isFirst, forget, now }: 
     onOtherPolicyFile() {
       metrics.headgate_header_unseen.reset();
       metrics.headgate_header_seen.reset();
-      forget('untrusted');
+      forget('untrusted_proxy');
     },
   };
 }

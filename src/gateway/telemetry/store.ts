@@ -117,7 +117,6 @@ export function createStoreEvents({ linesOf, metricsOf, isFirst }: TelemetryCont
   const write = linesOf(STORE_LINES);
   const metrics = metricsOf(STORE_METRICS);
   return {
-    /** A round trip succeeded, for so many requests. Milliseconds. */
     answered(durationMs: number, requests: number): void {
       metrics.headgate_store_duration_seconds.observe(durationMs / 1000);
       metrics.headgate_store_batch_requests.observe(requests);
@@ -129,32 +128,24 @@ export function createStoreEvents({ linesOf, metricsOf, isFirst }: TelemetryCont
     },
     /** The store was too slow, and is not used until it answers again. */
     givenUp: (): void => metrics.headgate_store_given_up_total.inc(),
-    connectionFailed(error: Error): void {
-      if (isFirst('connection')) write('store_connection_failed', { cause: causeText(error) });
-    },
-    /** The gateway started, and the store does not count yet. */
+    connectionFailed: (error: Error): void =>
+      write('store_connection_failed', { cause: causeText(error) }),
     startedUncounted: (policies: PoliciesByFailureMode): void =>
       write('started_uncounted', policies),
-    /** The store failed, and counts as degraded from now on. */
     degraded: (): void => metrics.headgate_degraded.set(1),
-    /** The store has not failed for a while. */
     recovered(): void {
       metrics.headgate_degraded.set(0);
       write('store_recovered', {});
     },
-    /** The SHA-1 of the script that counts. */
     scriptInUse: (sha: string): void => metrics.headgate_script_info.set({ sha }, 1),
-    /** About how many windows have a count. */
     windowsCounted: (active: number): void => metrics.headgate_active_windows.set(active),
     /** The memory of the fullest server, as a share of what it may use. */
     memoryUsed: (share: number): void => metrics.headgate_store_memory_used_ratio.set(share),
-    /** Servers evicted so many keys. */
     keysEvicted(count: number): void {
       metrics.headgate_store_evicted_keys_total.inc(count);
-      if (isFirst('evicted')) write('store_evicted_keys', { keys: count });
+      write('store_evicted_keys', { keys: count });
     },
     memoryNearlyFull(share: number, mayEvict: boolean): void {
-      if (!isFirst('nearly full')) return;
       const when_full = mayEvict ? 'evicts' : 'refuses';
       write('store_nearly_full', { used_percent: Math.round(100 * share), when_full });
     },

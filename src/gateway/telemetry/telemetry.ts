@@ -1,6 +1,6 @@
 /** Metrics and log lines: the other rooms report events here, each to the topic that it is about. */
 import { Registry } from 'prom-client';
-import { createRepeatFilter, type TelemetryContext } from './context.ts';
+import { atMostOneAMinute, createRepeatFilter, type TelemetryContext } from './context.ts';
 import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
 import { createLog, type LogOptions } from './log/log.ts';
@@ -31,12 +31,13 @@ interface Logging {
 export function createTelemetry(options: TelemetryOptions) {
   const { now, level, version } = options;
   const registry = new Registry();
-  const { linesOf, print, setLevel, flush } = createLog(options, {
+  const log = createLog(options, {
     onLost: (lines) => processes.log.lost(lines),
     report: (lines, why) => processes.log.restored(lines, why),
   });
-  const metricsOf = metricsIn(registry);
-  const context: TelemetryContext = { linesOf, metricsOf, now, ...createRepeatFilter(now) };
+  const filter = createRepeatFilter(now);
+  const linesOf = atMostOneAMinute(log.linesOf, filter.isFirst);
+  const context: TelemetryContext = { linesOf, metricsOf: metricsIn(registry), now, ...filter };
   // docs/metrics.md lists the metrics in this order.
   collectNodeMetrics(registry);
   const { decisions, sampleAllows, totals } = createDecisionEvents(context);
@@ -62,12 +63,11 @@ export function createTelemetry(options: TelemetryOptions) {
     traffic: new TrafficHistory(totals, now()),
     /** What `logging` leaves out is as it was at the start. */
     setLogging(logging: Logging): void {
-      setLevel(logging.level ?? level);
+      log.setLevel(logging.level ?? level);
       sampleAllows(logging.allowsOneIn ?? 0);
     },
-    /** Prints text for people between the log lines. */
-    print,
+    print: log.print,
     /** Waits until the log is written, but not for long. */
-    close: flush,
+    close: log.flush,
   };
 }

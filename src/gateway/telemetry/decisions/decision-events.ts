@@ -45,7 +45,7 @@ const DECISION_METRICS = {
   },
 } as const satisfies MetricRows;
 
-export function createDecisionEvents({ linesOf, metricsOf, isFirst }: TelemetryContext) {
+export function createDecisionEvents({ linesOf, metricsOf }: TelemetryContext) {
   const write = linesOf(DECISION_LINES);
   const metrics = metricsOf(DECISION_METRICS);
   const tally = new DecisionTally();
@@ -82,7 +82,6 @@ export function createDecisionEvents({ linesOf, metricsOf, isFirst }: TelemetryC
     denied: (line: FieldsOf<Lines, 'denied'>): void => write('denied', line),
     wouldBeDenied: (line: FieldsOf<Lines, 'would_be_denied'>): void =>
       write('would_be_denied', line),
-    /** A source of `identity.sources` identified the client of a request. */
     identified: (kind: string) => void identities.set(kind, (identities.get(kind) ?? 0) + 1),
     unmatched: (): void => metrics.headgate_unmatched_total.inc(),
     denialRemembered: (): void => metrics.headgate_remembered_denials_total.inc(),
@@ -95,7 +94,7 @@ export function createDecisionEvents({ linesOf, metricsOf, isFirst }: TelemetryC
     /** The event loop is overloaded, so a request was not counted. */
     requestShed(): void {
       metrics.headgate_requests_shed_total.inc();
-      if (isFirst('shed')) write('requests_shed', {});
+      write('requests_shed', {});
     },
   };
   return {

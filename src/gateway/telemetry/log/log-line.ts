@@ -6,9 +6,7 @@ export interface LogLine {
   readonly message?: string;
   /** What each field holds. The text says so if a line may lack the field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What the line means or what to do, unless the message says it. */
   readonly meaning?: string;
-  /** The file in docs/runbooks that deals with it. */
   readonly runbook?: string;
   /** The line is written at any `HEADGATE_LOG_LEVEL`. */
   readonly always?: true;

@@ -1,4 +1,3 @@
-/** Reports on Envoy's rate limit service: what its limits count, and which limits are in force. */
 import type { TelemetryContext } from '../context.ts';
 import { MOST_LISTED } from '../log/log-line.ts';
 import { countAtScrape, type MetricRows } from '../metrics.ts';
@@ -27,7 +26,7 @@ const RATE_LIMIT_METRICS = {
 const MOST_NAMES = 1_000;
 const OTHERS = 'others';
 
-export function createRateLimitEvents({ linesOf, metricsOf, isFirst, now }: TelemetryContext) {
+export function createRateLimitEvents({ linesOf, metricsOf, now }: TelemetryContext) {
   const write = linesOf(RATE_LIMIT_LINES);
   const metrics = metricsOf(RATE_LIMIT_METRICS);
   const lastReload = metrics.headgate_ratelimit_last_reload_successful;
@@ -64,7 +63,7 @@ export function createRateLimitEvents({ linesOf, metricsOf, isFirst, now }: Tele
     },
     controlPlaneLost(cause: string, retryInMs: number): void {
       connected.set(0);
-      if (isFirst('control plane')) write('control_plane_lost', { cause, retry_in_ms: retryInMs });
+      write('control_plane_lost', { cause, retry_in_ms: retryInMs });
     },
     lastGoodUsed: (): void => write('last_good_rate_limits_used', {}),
   };

@@ -1,4 +1,3 @@
-/** Log lines about Envoy's rate limit service. */
 import { type LogLines, MOST_LISTED, ONE_A_MINUTE } from '../log/log-line.ts';
 
 const runbook = 'HeadgateRateLimitsNotCurrent';
