@@ -125,12 +125,10 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   'gateway/server': [
     'arrivals.ts',
     'callers.ts',
-    'check-handler.ts',
     'check-server.ts',
     'connection-guard.ts',
     'grpc/grpc-server.ts',
     'grpc/status.ts',
-    'grpc/unary-service.ts',
     'handler.ts',
     'json-server.ts',
     'ops/ops-health.ts',

@@ -8,10 +8,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
 import { type CallerOptions, compileSecretCheck } from './callers.ts';
-import type { HandleCheck } from './check-handler.ts';
 import { Connections, type ProxyServer } from './connections.ts';
-import { badRequest, notFound, unauthorized, writeAnswer } from './http-answer.ts';
-import { HttpCheck } from './http-check.ts';
+import type { HandleCheck } from './handler.ts';
+import { badRequest, HttpCheck, notFound, unauthorized, writeAnswer } from './http-check.ts';
 import { createHttpServer } from './http-server.ts';
 import { MAX_HEADERS, protocolMistake } from './protocol-mistakes.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
@@ -21,7 +20,6 @@ interface CheckServerOptions extends CallerOptions {
   readonly handleCheck: HandleCheck;
   /** The address of a caller that has none: on a unix socket, or disconnected already. */
   readonly callerWithoutAddress: string;
-  /** Whether the gateway is stopping: each connection is closed with its next answer. */
   readonly isLeaving: () => boolean;
 }
 
@@ -90,7 +88,6 @@ function createServer(onFault: (error: unknown) => void): FastifyInstance {
   return server;
 }
 
-/** Refuses what cannot be checked, and hands the rest to `handleCheck`. */
 function createAnswer(options: CheckServerOptions) {
   const { dialects, handleCheck, callerWithoutAddress, isLeaving, onUnauthorized } = options;
   const hasSecret = compileSecretCheck(options.proxySecrets);

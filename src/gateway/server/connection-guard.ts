@@ -66,12 +66,10 @@ export class ConnectionGuard {
   }
 }
 
-/** Returns undefined for a socket that no guard owns. */
 export function guardOf(socket: Socket): ConnectionGuard | undefined {
   return guards.get(socket);
 }
 
-/** Returns undefined outside the context of a connection. */
 export function guardOfContext(): ConnectionGuard | undefined {
   return current.getStore();
 }

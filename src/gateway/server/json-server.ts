@@ -9,7 +9,6 @@ export interface JsonAnswer {
   readonly body: string;
 }
 
-/** `headers` are those of the request. */
 export type AnswerJson = (written: string, headers: HeaderFields) => Promise<JsonAnswer>;
 
 interface JsonServerOptions extends CallerOptions {

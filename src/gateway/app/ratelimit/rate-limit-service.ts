@@ -7,8 +7,8 @@ import { readJsonCall, writeJsonAnswer } from '../../ratelimit/messages/json.ts'
 import { readCall } from '../../ratelimit/messages/request.ts';
 import { writeResponse } from '../../ratelimit/messages/response.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
+import type { UnaryCall, UnaryService } from '../../server/grpc/grpc-server.ts';
 import { FAULT, statusOfError } from '../../server/grpc/status.ts';
-import type { UnaryCall, UnaryService } from '../../server/grpc/unary-service.ts';
 import type { Handle, Pending } from '../../server/handler.ts';
 import type { AnswerJson, JsonAnswer } from '../../server/json-server.ts';
 

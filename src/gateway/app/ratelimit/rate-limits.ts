@@ -5,7 +5,7 @@ import type { Policy } from '../../core/policy.ts';
 import type { Denials } from '../../denials/denials.ts';
 import type { HitOutcome } from '../../ratelimit/events.ts';
 import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';
-import type { UnaryService } from '../../server/grpc/unary-service.ts';
+import type { UnaryService } from '../../server/grpc/grpc-server.ts';
 import type { Handle } from '../../server/handler.ts';
 import type { AnswerJson } from '../../server/json-server.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

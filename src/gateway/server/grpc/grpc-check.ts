@@ -2,17 +2,16 @@
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
-import type { PendingCheck } from '../check-handler.ts';
+import type { PendingCheck } from '../handler.ts';
 import type { GrpcCall } from './grpc-call.ts';
 import { FAULT } from './status.ts';
 
-/** The messages of a proxy that sends checks over gRPC. */
 export interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
   render(decision: Decision, style: AnswerStyle): Answer;
-  /** The message for an answer: a string with one character for each byte. */
+  /** One character for each byte. */
   write(answer: Answer): string;
   /** The answer for a caller without the proxy secret. */
   readonly unauthorized: Answer;

@@ -2,10 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/environment.ts';
+import type { HeaderFields } from '../../core/check-request.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
-import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections, type ProxyServer } from '../connections.ts';
+import type { HandleCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
 import { Health } from './health.ts';
@@ -13,14 +14,24 @@ import type { PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
 import { Sessions } from './sessions.ts';
 import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
-import type { UnaryService } from './unary-service.ts';
+
+/** It has one method, with one message each way. */
+export interface UnaryService {
+  /** `envoy.service.ratelimit.v3.RateLimitService` */
+  readonly name: string;
+  readonly method: string;
+  /** Other names under which health checks know it. */
+  readonly healthNames: readonly string[];
+  handle(call: UnaryCall, message: Buffer, headers: HeaderFields): void;
+}
+
+export type UnaryCall = Pick<GrpcCall, 'isGone' | 'answer' | 'fail'>;
 
 interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
   /** If it is undefined, connections have no TLS. */
   readonly tls: GrpcTls | undefined;
-  /** Beside the one of checks. */
   readonly services: readonly UnaryService[];
 }
 

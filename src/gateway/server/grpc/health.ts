@@ -20,7 +20,6 @@ const REQUEST: Fields<HealthCheckRequest> = {
 
 export class Health {
   readonly #services: readonly string[];
-  /** All services have the same status. */
   #status = SERVING;
   readonly #watches = new Set<GrpcCall>();
 
@@ -55,7 +54,6 @@ export class Health {
     for (const call of this.#watches) call.write(statusMessage(NOT_SERVING));
   }
 
-  /** Ends all watches. */
   close(): void {
     for (const call of this.#watches) call.end(STOPPING);
   }

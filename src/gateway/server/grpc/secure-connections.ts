@@ -1,4 +1,3 @@
-/** TLS on the connections of the gRPC port. */
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import {
@@ -13,7 +12,6 @@ import type { GrpcTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';
 
-/** Calls back with the connection that speaks HTTP/2, once it is established. */
 export interface SecureConnections {
   /** Must be called in the context of the connection's guard. */
   take(connection: Socket): void;
@@ -86,7 +84,6 @@ function isCaller(connection: TLSSocket, { clientName }: GrpcTls): boolean {
   return checkServerIdentity(clientName, connection.getPeerCertificate()) === undefined;
 }
 
-/** Changes with the files. */
 function versionOf({ certificate, key, clientCa }: GrpcTls): string {
   return [certificate, key, ...(clientCa === undefined ? [] : [clientCa])]
     .map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)

@@ -42,7 +42,6 @@ export function openApiDocument(needsToken: boolean): object {
   };
 }
 
-/** The paths that need no token. */
 function openPaths() {
   const text = { 200: { description: 'Default Response' } };
   const alive = { 200: json('Alive', jsonSchemaOf(status, 'output')) };
@@ -108,7 +107,6 @@ function parametersIn(place: 'path' | 'query', { properties, required }: JsonSch
   });
 }
 
-/** A response with a JSON body. */
 function json(description: string, schema: JsonSchema) {
   return {
     description,

@@ -7,9 +7,7 @@ import { OperationError, type OperationErrorCode } from '../../operations/operat
 import { refuseConnection } from '../refused-connection.ts';
 
 export interface OpsError {
-  /** A word for programs. */
   readonly error: string;
-  /** What is wrong, and what to do. */
   readonly message: string;
 }
 

@@ -11,7 +11,7 @@ export interface OpsRoute {
   schemas(): Schemas;
 }
 
-/** JSON Schemas; undefined if the operation has no field there. */
+/** A part is undefined if the operation has no field there. */
 interface Schemas {
   readonly params: JsonSchema | undefined;
   readonly query: JsonSchema | undefined;
@@ -54,7 +54,6 @@ function schemasOf(operation: Operation): Schemas {
   };
 }
 
-/** The schema of some fields of an input; undefined if there are none. */
 function partOf(input: z.ZodObject, isIn: (field: string) => boolean): JsonSchema | undefined {
   const fields = Object.entries(input.shape).filter(([field]) => isIn(field));
   if (fields.length === 0) return undefined;
