@@ -12,7 +12,6 @@ export function watchPolicies(
   return reloadOnChange(policies, (settledMs) => reload(policies, events, settledMs));
 }
 
-/** Reports the policies that the gateway starts with. */
 export function reportPolicies(policies: PolicySource, events: Telemetry['policyFile']): void {
   events.inForce(policies.digest);
   reportNotes(policies, events);

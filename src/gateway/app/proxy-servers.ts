@@ -49,7 +49,7 @@ export function createProxyServers(options: ProxyServersOptions) {
     rateLimits === undefined || environment.rateLimit?.httpPort === undefined
       ? undefined
       : createJsonServer({
-          answer: rateLimits.answerJson,
+          answer: rateLimits.service.answerJson,
           ...callers('json'),
           isHealthy: () => !isLeaving && rateLimits.isHealthy(),
         });

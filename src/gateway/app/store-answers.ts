@@ -18,12 +18,11 @@ export class StoreAnswers {
     this.#now = now;
   }
 
-  /** When the store last answered anything, milliseconds since the epoch. */
   get lastAnswerMs(): number {
     return this.#lastAnswerMs;
   }
 
-  /** The store answered, and counted so many checks. */
+  /** The store answered anything, and counted so many checks. */
   answered(checks = 0): void {
     this.#recent.add(this.#now(), 'counted', checks);
     this.#lastAnswerMs = this.#now();
@@ -31,7 +30,6 @@ export class StoreAnswers {
     this.#isGivenUp = false;
   }
 
-  /** The store did not count so many checks. */
   failed(reason: string, checks = 0): void {
     this.#recent.add(this.#now(), 'failed', checks);
     this.#hasAnsweredSince = false;
@@ -64,11 +62,9 @@ interface Bucket {
   failed: number;
 }
 
-/** How many checks the store counted, and how many it failed, in the last seconds. */
 class RecentChecks {
   readonly #buckets: Bucket[] = [];
 
-  /** `nowMs`: milliseconds since the epoch. */
   add(nowMs: number, what: 'counted' | 'failed', checks: number): void {
     const second = Math.floor(nowMs / BUCKET_MS);
     let bucket = this.#buckets[second % BUCKETS];

@@ -5,7 +5,14 @@ import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { StoreAnswers } from './store-answers.ts';
-import { StoreHealth } from './store-health.ts';
+
+/**
+ * A store that answers now and then, or a cluster that lacks a node, is still degraded. Otherwise the state would change
+ * several times a second, and a scrape would miss short failures.
+ */
+const RECOVERED_AFTER_MS = 5_000;
+/** How often a new connection that counts may end the state at once. Connections may break again and again. */
+const RECOVERED_BY_CONNECTION_EVERY_MS = 60_000;
 
 export type StoreMonitor = ReturnType<typeof monitorStore>;
 
@@ -31,7 +38,6 @@ export function monitorStore(
     health.answered();
   };
   return {
-    /** Whether the store failed lately. */
     isDegraded: (): boolean => health.isDegraded,
     condition(): StoreCondition {
       const { isDegraded, sinceMs } = health;
@@ -61,9 +67,7 @@ export function monitorStore(
       failedBy({ reason: 'given_up' });
       answers.givenUp();
     },
-    /** A store that was given up answers a probe. */
     probed: answeredOtherwise,
-    /** A new connection counts. */
     connected(): void {
       answers.answered();
       health.connected();
@@ -91,4 +95,71 @@ export function monitorStore(
 /** `timeout`, or `connection: ECONNREFUSED` */
 function failureText({ reason, cause }: { readonly reason: string; readonly cause?: unknown }) {
   return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
+}
+
+interface StoreHealthOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onDegraded: () => void;
+  readonly onRecovered: () => void;
+}
+
+/** A store that failed lately is degraded. */
+class StoreHealth {
+  readonly #options: StoreHealthOptions;
+  #isDegraded = false;
+  #sinceMs: number;
+  #lastFailureMs = Number.NEGATIVE_INFINITY;
+  #lastConnectionMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: StoreHealthOptions) {
+    this.#options = options;
+    this.#sinceMs = options.now();
+  }
+
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  get isDegraded(): boolean {
+    return this.#isDegraded;
+  }
+
+  /** Returns whether the store was healthy before. */
+  failed(): boolean {
+    const wasHealthy = !this.#isDegraded;
+    this.#isDegraded = true;
+    this.#lastFailureMs = this.#options.now();
+    if (wasHealthy) {
+      this.#sinceMs = this.#lastFailureMs;
+      this.#options.onDegraded();
+    }
+    return wasHealthy;
+  }
+
+  /** Call this when the store has answered anything. */
+  answered(): void {
+    if (!this.#isDegraded) return;
+    // The clock may have been set back.
+    const sinceFailureMs = Math.abs(this.#options.now() - this.#lastFailureMs);
+    if (sinceFailureMs >= RECOVERED_AFTER_MS) this.#recover();
+  }
+
+  /** Call this when a new connection counts. */
+  connected(): void {
+    if (!this.#isDegraded) return;
+    const nowMs = this.#options.now();
+    if (nowMs - this.#lastConnectionMs < RECOVERED_BY_CONNECTION_EVERY_MS) {
+      this.answered();
+      return;
+    }
+    this.#lastConnectionMs = nowMs;
+    this.#recover();
+  }
+
+  #recover(): void {
+    this.#isDegraded = false;
+    this.#sinceMs = this.#options.now();
+    this.#options.onRecovered();
+  }
 }

@@ -14,9 +14,7 @@ import { WorkerMetrics } from './workers/worker-metrics.ts';
 const END_WITHIN_MS = 4_000;
 
 export interface WorkerGateway extends Gateway {
-  /** Makes every worker reload its files. */
   reload(): void;
-  /** Replaces the workers one by one. */
   restart(): Promise<void>;
 }
 

@@ -85,7 +85,7 @@ export function notFound(dialects: readonly Dialect[]): Answer {
 }
 
 /** The only 5xx: it makes the proxy apply its own failure mode. */
-export function internalError(): Answer {
+function internalError(): Answer {
   return failure(500, 'internal_error', 'The gateway failed.');
 }
 

@@ -21,8 +21,7 @@ const STATUS_CODES: Readonly<Record<RefusedCall['code'], number>> = {
   unavailable: 14,
 };
 
-export interface RateLimitServiceOptions {
-  readonly answer: RateLimiting['answer'];
+interface RateLimitServiceOptions extends Pick<RateLimiting, 'answer'> {
   readonly handle: Handle;
 }
 
@@ -34,7 +33,6 @@ export function rateLimitService({ answer, handle }: RateLimitServiceOptions): R
   return {
     name: NAME,
     method: 'ShouldRateLimit',
-    // That of envoyproxy/ratelimit.
     healthNames: ['ratelimit'],
     handle: (call, message, headers) =>
       handle(pendingCall(call, () => answer(readCall(message), headers))),

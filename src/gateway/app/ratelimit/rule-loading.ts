@@ -9,14 +9,15 @@ import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { OpenResources } from '../open-resources.ts';
 import { reloadOnChange } from '../reload-on-change.ts';
-import { remindOfMissingLimits } from './missing-limits.ts';
 
-export interface RuleLoading {
-  /** Reads the files again. A control plane sends changes itself. */
-  reload(): Promise<void>;
-}
+/** Longer than a start takes with a control plane that has limits. */
+const FIRST_REMINDER_MS = 3_000;
+const NEXT_REMINDER_MS = 60_000;
 
-export interface RuleLoadingOptions {
+/** Reads the files again. A control plane sends changes itself. */
+type Reload = () => Promise<void>;
+
+interface RulesOptions {
   readonly settings: RateLimitSettings;
   readonly limiting: Pick<RateLimiting, 'load' | 'current'>;
   readonly events: Telemetry['rateLimits'];
@@ -24,19 +25,14 @@ export interface RuleLoadingOptions {
 }
 
 /** Throws a ConfigError if files have mistakes. */
-export function openRules(options: RuleLoadingOptions): RuleLoading {
-  const { config, controlPlane, mergesDomains } = options.settings;
-  if (controlPlane !== undefined) {
-    return fromControlPlane({ ...controlPlane, mergesDomains }, options);
-  }
-  return fromFiles({ path: config ?? '', mergesDomains }, options);
+export function openRules(options: RulesOptions): Reload {
+  const { controlPlane } = options.settings;
+  return controlPlane === undefined ? fromFiles(options) : fromControlPlane(controlPlane, options);
 }
 
-function fromFiles(
-  { path, mergesDomains }: { readonly path: string; readonly mergesDomains: boolean },
-  { limiting, events }: RuleLoadingOptions,
-): RuleLoading {
-  const source = ruleSource({ path, mergeDomains: mergesDomains });
+function fromFiles({ settings, limiting, events }: RulesOptions): Reload {
+  const { config: path = '', mergesDomains: mergeDomains } = settings;
+  const source = ruleSource({ path, mergeDomains });
   const load = (rules: CompiledRules) => {
     limiting.load(rules);
     events.loaded(rules.all.length);
@@ -50,34 +46,21 @@ function fromFiles(
     }
   };
   load(source.read());
-  return { reload: reloadOnChange(source, read) };
+  return reloadOnChange(source, read);
 }
 
 function fromControlPlane(
-  {
-    host,
-    port,
-    node,
-    nodeMetadata,
-    headers,
-    beforeLimits,
-    lastGood,
-    tls,
-    mergesDomains,
-  }: ControlPlaneSettings & {
-    readonly mergesDomains: boolean;
-  },
-  { limiting, events, resources }: RuleLoadingOptions,
-): RuleLoading {
-  const closing = <T extends { close(): void }>(opened: T) =>
-    resources.add(opened, () => opened.close());
-  closing(
+  controlPlane: ControlPlaneSettings,
+  { settings, limiting, events, resources }: RulesOptions,
+): Reload {
+  const { host, port, node, nodeMetadata, headers, beforeLimits, lastGood, tls } = controlPlane;
+  resources.addClosable(
     remindOfMissingLimits(
       () => limiting.current !== undefined,
       () => events.missing(beforeLimits === 'allow' ? 'pass' : 'fail'),
     ),
   );
-  closing(
+  resources.addClosable(
     new Subscription({
       target: { host, port },
       node: { id: node, metadata: nodeMetadata },
@@ -86,7 +69,7 @@ function fromControlPlane(
       lastGood,
       apply(files) {
         try {
-          const rules = compileRules(files, { mergeDomains: mergesDomains });
+          const rules = compileRules(files, { mergeDomains: settings.mergesDomains });
           limiting.load(rules);
           events.loaded(rules.all.length);
           return [];
@@ -106,5 +89,19 @@ function fromControlPlane(
       },
     }),
   );
-  return { reload: async () => {} };
+  return async () => {};
+}
+
+/** Until there are limits, which stay in force from then on. */
+function remindOfMissingLimits(hasLimits: () => boolean, remind: () => void) {
+  let timer: NodeJS.Timeout;
+  const remindAfter = (delayMs: number) => {
+    timer = setTimeout(() => {
+      if (hasLimits()) return;
+      remind();
+      remindAfter(NEXT_REMINDER_MS);
+    }, delayMs).unref();
+  };
+  remindAfter(FIRST_REMINDER_MS);
+  return { close: () => clearTimeout(timer) };
 }

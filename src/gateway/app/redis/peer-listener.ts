@@ -24,7 +24,6 @@ export interface PeerListenerOptions {
   readonly subscriber: RedisClient;
   readonly gateways: PeerGateways;
   readonly denialCache: DenialCache | undefined;
-  /** Writes back salts that Redis has lost. */
   readonly restoreSalts: () => Promise<void>;
   readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged'>;
   readonly telemetry: Pick<Telemetry['peers'], 'othersUnheard'>;

@@ -1,15 +1,20 @@
-/** How much the counters take up in Redis. */
+/** How much the counters take up in Redis, and how full its memory is. */
 import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
-import { describeServers, sampleKeyspace } from '../../stores/redis/server-state.ts';
+import {
+  describeServers,
+  type ServerState,
+  sampleKeyspace,
+} from '../../stores/redis/server-state.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const SAMPLE_MS = 10_000;
 /** Operators may wait longer than requests. */
 const WITHIN_MS = 2_000;
 
 /** Reads something from Redis at intervals, and reports it. */
-export class Sampling<T> {
+class Sampling<T> {
   readonly #read: () => Promise<T>;
   readonly #report: (sampled: T) => void;
   readonly #timer: NodeJS.Timeout;
@@ -68,4 +73,48 @@ export function redisVersion(client: RedisClient, now: () => number) {
       return undefined;
     }
   };
+}
+
+/** `used_memory` passes `maxmemory` a little before the server refuses to write. */
+const NEARLY_FULL = 0.9;
+
+type MemoryEvents = Pick<Telemetry['store'], 'memoryUsed' | 'keysEvicted' | 'memoryNearlyFull'>;
+
+/**
+ * Watches the memory of Redis. A server that evicts keys gives clients new limits, and a full one counts nothing: a flood of
+ * invented addresses causes either.
+ */
+export class MemoryWatch extends Sampling<readonly ServerState[]> {
+  readonly #events: MemoryEvents;
+  #evictedByAll: number | undefined;
+  mayEvict = false;
+
+  constructor(client: RedisClient, events: MemoryEvents) {
+    super(
+      () => describeServers(client),
+      (servers) => this.#report(servers),
+    );
+    this.#events = events;
+  }
+
+  #report(servers: readonly ServerState[]): void {
+    this.mayEvict = servers.some(evictsWhenFull);
+    const used = Math.max(0, ...servers.map(usedShare));
+    this.#events.memoryUsed(used);
+    if (used >= NEARLY_FULL) this.#events.memoryNearlyFull(used, this.mayEvict);
+    const evictedKeys = servers.reduce((sum, server) => sum + server.evictedKeys, 0);
+    // A server that was restarted counts from 0.
+    const evicted = evictedKeys - (this.#evictedByAll ?? evictedKeys);
+    if (evicted > 0) this.#events.keysEvicted(evicted);
+    this.#evictedByAll = evictedKeys;
+  }
+}
+
+/** Every key of headgate has a time to live, so the volatile policies evict it too. */
+function evictsWhenFull({ maxMemoryBytes, maxMemoryPolicy }: ServerState): boolean {
+  return maxMemoryBytes > 0 && maxMemoryPolicy !== 'noeviction' && maxMemoryPolicy !== 'unknown';
+}
+
+function usedShare({ usedMemoryBytes, maxMemoryBytes }: ServerState): number {
+  return maxMemoryBytes === 0 ? 0 : usedMemoryBytes / maxMemoryBytes;
 }

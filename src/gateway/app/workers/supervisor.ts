@@ -9,16 +9,13 @@ import { forkWorker, type WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
-  /** How long a worker that is replaced keeps answering, milliseconds. */
+  /** How long a worker that is replaced keeps answering. */
   readonly drainMs: number;
-  /** How long a worker may take to end after its drain, milliseconds. */
+  /** How long a worker may take to end after its drain. */
   readonly endWithinMs: number;
   readonly onLost: (worker: number, how: string) => void;
-  /** A worker has not responded for three seconds. */
   readonly onUnresponsive: (worker: number) => void;
-  /** Such a worker responds again. */
   readonly onResponding: (worker: number) => void;
-  /** Called for each worker that has ended, with its last report. */
   readonly onEnded: (lastReport: WorkerReport | undefined) => void;
   /** Starts the worker of a slot. Default: a process of node:cluster. */
   readonly startWorker?: (slot: number) => WorkerHandle;
@@ -47,12 +44,10 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** How many workers there should be. */
   get size(): number {
     return this.#options.workers;
   }
 
-  /** Whether any worker takes connections. */
   get isAnswering(): boolean {
     return [...this.#workers].some((worker) => worker.isAnswering);
   }
@@ -138,12 +133,10 @@ export class Supervisor {
     await Promise.all([...this.#workers].map((worker) => worker.stop(0, endWithinMs)));
   }
 
-  /** Ends all workers at once. */
   kill(): void {
     for (const worker of this.#workers) worker.kill();
   }
 
-  /** Resolves once the worker answers. */
   async #startWorker(slot: number): Promise<WorkerHandle> {
     if (this.#isStopping) throw new WorkerFailed(0, 'the supervisor is stopping');
     const { startWorker = forkWorker } = this.#options;

@@ -83,11 +83,9 @@ interface WorkerDutiesOptions {
   readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
   readonly reload: () => Promise<void>;
   readonly send: (message: WorkerMessage) => Promise<void>;
-  /** Ends the process. */
   readonly end: () => void;
 }
 
-/** What a worker does with its gateway for its supervisor. */
 export function workerDuties(options: WorkerDutiesOptions) {
   const { gateway, telemetry, send } = options;
   const report = async (): Promise<WorkerReport> => ({
@@ -103,7 +101,6 @@ export function workerDuties(options: WorkerDutiesOptions) {
     /** Returns false if the worker is closing. */
     take: (port: string, connection: Socket) => gateway.take(port as PortName, connection),
     drain: () => void gateway.drain(0),
-    /** Ends the process. */
     async stop(drainMs: number) {
       await gateway.drain(drainMs);
       await send({ type: 'report', report: await report() });
