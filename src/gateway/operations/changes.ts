@@ -69,7 +69,6 @@ function unconfirmed(error: unknown): never {
 }
 
 interface WrittenTerms {
-  /** A duration such as `30min`. */
   readonly for: string;
   readonly reason: string;
   readonly by?: string | undefined;

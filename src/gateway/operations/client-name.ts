@@ -26,13 +26,13 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
-  /** The address, in its canonical spelling; undefined for a client that was not named by one address. */
+  /** The canonical spelling of the one address that named the client. */
   readonly text?: string;
-  /** The address with its wider networks; undefined for a client that was not named by an address. */
+  /** The address or network that named the client, with its wider networks. */
   readonly address?: AddressPartition;
   /** The address that sent the key or the user, if a decision found it. */
   readonly behind?: string | undefined;
-  /** Whether this is the address of a trusted proxy, which many clients share. */
+  /** Many clients share the address of a trusted proxy. */
   readonly isProxy: boolean;
   /** The name of an override that lasts until then. Throws an OperationError if there is none. */
   overrideName(untilMs: number): OverrideName;
@@ -40,7 +40,7 @@ export interface KnownClient {
 
 interface OverrideName {
   readonly client: string;
-  /** Whether the name is under the salt that changes every 31 days. */
+  /** It is a pseudonym under the salt that changes every 31 days. */
   readonly isLong: boolean;
 }
 
@@ -151,7 +151,6 @@ function namedUntil(partition: string, endMs: number): KnownClient {
 
 interface NamedNetwork {
   readonly address: string;
-  /** The prefix length as the operator wrote it. */
   readonly bits: string | undefined;
 }
 

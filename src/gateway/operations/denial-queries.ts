@@ -34,7 +34,6 @@ const querySchema = z.discriminatedUnion('about', [
     filter: deniedFilterSchema.optional(),
   }),
   z.object({ about: z.literal('decision'), id: z.string().max(64) }),
-  /** The denials of a client, by all of its partitions. */
   z.object({ about: z.literal('client'), names: z.array(partition).max(100) }),
 ]);
 export type Query = z.output<typeof querySchema>;
@@ -126,7 +125,6 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
   );
 }
 
-/** Adds whether the policy file still has the entry that blocked the client. */
 function withListing(
   { policies }: Gateway,
   run: DenialRun | undefined,

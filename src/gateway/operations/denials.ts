@@ -122,7 +122,6 @@ async function findDenial(gateway: Gateway, id: string): Promise<Found | Forgott
   );
 }
 
-/** `forgotten`: the client of the decision. */
 export function noLongerKept(id: string, { client, latest }: Forgotten): OperationError {
   return new OperationError(
     'not_found',

@@ -31,13 +31,9 @@ export interface ExplainedRequest {
   readonly url: string;
   /** The client sends them in this order. A name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The address of the proxy. */
   readonly proxy: string;
-  /** The address that connected to the proxy. */
   readonly peer?: string | undefined;
-  /** The client's address as the proxy reports it. */
   readonly client?: string | undefined;
-  /** The name of a dialect, by which the answer is rendered. */
   readonly dialect?: string | undefined;
 }
 
@@ -46,9 +42,8 @@ export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
   readonly overrides: OverrideLists & { readonly current: Overrides };
-  /** Must not count the request: see core/dry-run.ts. */
+  /** Neither of these may count the request: see core/counting/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Must not count the request either. */
   readonly local: LocalLimiter;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -56,7 +51,6 @@ export interface ExplainContext {
 
 export interface ExplainedAnswer {
   readonly dialect: string;
-  /** The status that the gateway would answer to the proxy. */
   readonly status: number;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
@@ -154,7 +148,6 @@ function split(url: string): { host?: string; target: string } {
   return host === undefined ? { target: url } : { host, target: target || '/' };
 }
 
-/** Explains by the policies, counters and overrides of this gateway. */
 export async function explainNow(
   gateway: Gateway,
   { headers, ...request }: Input<'explain'>,
@@ -186,7 +179,6 @@ export async function explainNow(
   };
 }
 
-/** One entry for each value of each name. */
 function fieldsOf(headers: Input<'explain'>['headers']): ExplainedRequest['headers'] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),

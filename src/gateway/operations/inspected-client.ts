@@ -27,7 +27,6 @@ export interface InspectedClient {
   /** Every partition that may be counted for this client. */
   readonly partitions: readonly string[];
   readonly address?: AddressPartition;
-  /** The address that the operator named, in its canonical spelling. */
   readonly text?: string;
   /** The limit that denied it, and the partition that the limit counted. */
   readonly denied?: { readonly label: string; readonly counted: string } | undefined;

@@ -18,7 +18,6 @@ export function pathFields({ path }: Operation): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 }
 
-/** Where all other fields of the input stand. */
 export function placeOfFields({ method }: Operation): 'query' | 'body' {
   return method === 'POST' || method === 'PUT' ? 'body' : 'query';
 }

@@ -1,4 +1,3 @@
-/** Reports clients and overrides as operators see them. */
 import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride, Override } from '../stores/overrides/override.ts';
@@ -48,7 +47,6 @@ export interface OverrideLists {
   ended(): readonly EndedOverride[];
 }
 
-/** The overrides in force that name a client by one of these partitions. */
 export function overridesOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'list'>,

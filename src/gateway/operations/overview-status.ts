@@ -96,7 +96,6 @@ function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Know
   return [{ level: 'warning', text }];
 }
 
-/** Overrides that are easily forgotten. */
 function changedModes({ policies }: Known): StatusLine[] {
   const changed = policies.filter(({ mode, mode_of_file: ofFile }) => mode !== ofFile);
   if (changed.length > MOST_MODES) {

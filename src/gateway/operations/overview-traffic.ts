@@ -65,7 +65,6 @@ function busiestOf(
   return policies.filter(({ name }) => names.has(name));
 }
 
-/** Per second. */
 function ratesOf({ requests, denials, would_deny: wouldDeny }: Counts): Rates {
   return {
     requests: perSecond(requests),

@@ -22,7 +22,6 @@ export function listPolicies({ overrides, policies }: Gateway): Output<'listPoli
   };
 }
 
-/** The limits of a policy in words, and those of each plan. */
 function limitTexts({ limits, plans }: Policy) {
   const textsOf = (some: readonly Limit[]) =>
     some.map(({ description, per }) => `${description}, per ${per}`);
@@ -60,7 +59,6 @@ export async function restoreMode(
   return { policy };
 }
 
-/** Throws an OperationError for a policy that does not exist. */
 export function requirePolicy({ policies }: Gateway, name: string): void {
   if (policies.current.has(name)) return;
   const names = policies.current.policies.map((policy) => policy.name).join(', ');

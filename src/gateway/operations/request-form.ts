@@ -1,4 +1,3 @@
-/** How the parts of an explained request are written. A part in another form would be ignored. */
 import { METHOD_PATTERN } from '../config/policy-file/match.ts';
 import { canonicalAddress } from '../core/identity/address.ts';
 import { DIALECT_NAMES } from '../dialects/index.ts';

@@ -34,17 +34,13 @@ export interface Gateway {
   knownGateways(): number;
   /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
-  /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
   audit(action: OperatorAction, isConfirmed: boolean): void;
   readonly status: GatewayStatus;
-  /** Milliseconds since the epoch. */
   now(): number;
 }
 
-/** What this process did in the last minutes, and how it is. */
 export interface GatewayStatus {
   readonly isWorker: boolean;
-  /** Name of the machine or container. */
   readonly host: string;
   readonly traffic: Pick<TrafficHistory, 'series'>;
   readonly actions: Pick<RecentActions, 'list'>;
@@ -57,7 +53,6 @@ export interface GatewayStatus {
 }
 
 export interface StoreCondition {
-  /** The store failed lately. */
   readonly isDegraded: boolean;
   /** When that last changed or, for a store that does not answer, since when; milliseconds since the epoch. */
   readonly sinceMs: number;
@@ -67,7 +62,6 @@ export interface StoreCondition {
   readonly lapses: StoreLapses | undefined;
 }
 
-/** The checks of the last seconds. */
 export interface StoreLapses {
   readonly failed: number;
   readonly checks: number;
@@ -86,7 +80,6 @@ export const MOST_ACTIONS = 20;
 
 export class RecentActions {
   readonly #now: () => number;
-  /** Newest first. */
   #actions: readonly ActionReport[] = [];
 
   constructor(now: () => number) {
@@ -97,7 +90,6 @@ export class RecentActions {
     return this.#actions;
   }
 
-  /** `isConfirmed`: whether the store confirmed the change. */
   add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
     const report: ActionReport = {
       at: isoTime(this.#now()),

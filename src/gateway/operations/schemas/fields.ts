@@ -7,7 +7,6 @@ import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 const IPV4 = `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`;
 const IPV6 = `(${ipv6Forms().join('|')})`;
 export const ADDRESS_PATTERN = `^(${IPV4}|${IPV6})$`;
-/** The forms of a client. */
 const CLIENT_PATTERN = `^(${[
   '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
   '(id|key|user):[\\s\\S]+',
@@ -40,7 +39,6 @@ export const client = z
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
 
-/** A policy with its limits and modes. */
 export const policyFields = {
   name: z.string(),
   mode: policyMode,
@@ -59,7 +57,6 @@ export const listedClient = {
   plan: optional(z.string(), 'The plan of a listed key.'),
 };
 
-/** An entry of `exempt` or `block` in the policy file. */
 export const listedReportSchema = z.object({
   list: z.enum(['exempt', 'block']),
   entry: z.string().describe('As written: an address, a range, or `key` and the id of a key.'),
@@ -85,7 +82,6 @@ export const reason = z
   .regex(WITHOUT_CONTROLS)
   .describe('Reason, for the audit log and the list of overrides.');
 
-/** What every override says of itself. */
 export const terms = {
   for: z.string().meta({
     description: 'Duration of the override: a number and s, min, h or d; at most 31d.',
