@@ -20,11 +20,7 @@ export function monitorStore(
   { store, peers, operators }: Pick<Telemetry, 'store' | 'peers' | 'operators'>,
   now: () => number,
 ) {
-  const health = new StoreHealth({
-    now,
-    onDegraded: store.degraded,
-    onRecovered: store.recovered,
-  });
+  const health = new StoreHealth(now, store);
   // Put into words only for an operator: while the store fails, there may be thousands a second.
   let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
   const answers = new StoreAnswers(now);
@@ -97,24 +93,19 @@ function failureText({ reason, cause }: { readonly reason: string; readonly caus
   return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
 }
 
-interface StoreHealthOptions {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly onDegraded: () => void;
-  readonly onRecovered: () => void;
-}
-
 /** A store that failed lately is degraded. */
 class StoreHealth {
-  readonly #options: StoreHealthOptions;
+  readonly #now: () => number;
+  readonly #events: Pick<Telemetry['store'], 'degraded' | 'recovered'>;
   #isDegraded = false;
   #sinceMs: number;
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #lastConnectionMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: StoreHealthOptions) {
-    this.#options = options;
-    this.#sinceMs = options.now();
+  constructor(now: () => number, events: Pick<Telemetry['store'], 'degraded' | 'recovered'>) {
+    this.#now = now;
+    this.#events = events;
+    this.#sinceMs = now();
   }
 
   get sinceMs(): number {
@@ -129,10 +120,10 @@ class StoreHealth {
   failed(): boolean {
     const wasHealthy = !this.#isDegraded;
     this.#isDegraded = true;
-    this.#lastFailureMs = this.#options.now();
+    this.#lastFailureMs = this.#now();
     if (wasHealthy) {
       this.#sinceMs = this.#lastFailureMs;
-      this.#options.onDegraded();
+      this.#events.degraded();
     }
     return wasHealthy;
   }
@@ -141,14 +132,14 @@ class StoreHealth {
   answered(): void {
     if (!this.#isDegraded) return;
     // The clock may have been set back.
-    const sinceFailureMs = Math.abs(this.#options.now() - this.#lastFailureMs);
+    const sinceFailureMs = Math.abs(this.#now() - this.#lastFailureMs);
     if (sinceFailureMs >= RECOVERED_AFTER_MS) this.#recover();
   }
 
   /** Call this when a new connection counts. */
   connected(): void {
     if (!this.#isDegraded) return;
-    const nowMs = this.#options.now();
+    const nowMs = this.#now();
     if (nowMs - this.#lastConnectionMs < RECOVERED_BY_CONNECTION_EVERY_MS) {
       this.answered();
       return;
@@ -159,7 +150,7 @@ class StoreHealth {
 
   #recover(): void {
     this.#isDegraded = false;
-    this.#sinceMs = this.#options.now();
-    this.#options.onRecovered();
+    this.#sinceMs = this.#now();
+    this.#events.recovered();
   }
 }

@@ -49,16 +49,10 @@ export interface ExplainContext {
   readonly nowMs: number;
 }
 
-export interface ExplainedAnswer {
-  readonly dialect: string;
-  readonly status: number;
-  /** Name, value, name, value. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
+export type ExplainedAnswer = Output<'explain'>['answer'];
 
 export interface Explanation {
-  readonly steps: readonly Step[];
+  readonly steps: Step[];
   readonly answer: ExplainedAnswer;
 }
 
@@ -103,7 +97,7 @@ export function answerBy(dialect: string) {
   }
   return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
     const { status, headers, body } = found.render(decision, style);
-    return { dialect, status, headers, body };
+    return { dialect, status, headers: [...headers], body };
   };
 }
 
@@ -161,7 +155,7 @@ export async function explainNow(
       throw error;
     }
   };
-  const { steps, answer } = await explain(
+  const explanation = await explain(
     { ...request, headers: fieldsOf(headers) },
     {
       policies: gateway.policies.current,
@@ -173,9 +167,8 @@ export async function explainNow(
     },
   );
   return {
-    steps: [...steps],
+    ...explanation,
     ...(failure && { store_unavailable: unavailableText(failure, gateway) }),
-    answer: { ...answer, headers: [...answer.headers] },
   };
 }
 

@@ -10,7 +10,7 @@ import { createPeerEvents } from './peers.ts';
 import { createPolicyFileEvents } from './policy-file.ts';
 import { collectNodeMetrics, createProcessEvents } from './process.ts';
 import { createProxyEvents } from './proxies.ts';
-import { createRateLimitEvents } from './rate-limits/rate-limit-events.ts';
+import { createRateLimitEvents } from './rate-limits.ts';
 import { createStoreEvents } from './store.ts';
 import { createTracingEvents } from './tracing/tracing-events.ts';
 

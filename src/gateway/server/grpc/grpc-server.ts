@@ -5,7 +5,7 @@ import type { GrpcTls } from '../../config/settings/environment.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
-import { Connections, type ProxyServer } from '../connections.ts';
+import { Connections } from '../connections.ts';
 import type { HandleCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
@@ -35,11 +35,6 @@ interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly services: readonly UnaryService[];
 }
 
-interface GrpcServer extends Omit<ProxyServer, 'ready'> {
-  /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
-  drain(): void;
-}
-
 /** Answers one call. Throws MalformedMessage. */
 type Method = (call: GrpcCall, message: Buffer, caller: Caller) => void;
 
@@ -55,7 +50,7 @@ const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
 const FIRST_REQUEST_MS = 5_000;
 const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 
-export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): GrpcServer {
+export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   const { services, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
   const health = new Health(['', AUTHORIZATION, ...served]);
@@ -80,7 +75,7 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
   const secure = options.tls && secureConnections(options.tls, answerOn);
 
   return {
-    take(connection) {
+    take(connection: Socket): void {
       if (!connections.add(connection)) return;
       const guard = new ConnectionGuard(connection, onConnectionFault);
       guard.enter(() => {
@@ -88,11 +83,12 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
         else secure.take(connection);
       });
     },
-    drain() {
+    /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
+    drain(): void {
       // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
       health.stopServing();
     },
-    async close(withinMs) {
+    async close(withinMs: number): Promise<void> {
       health.close();
       sessions.close();
       secure?.close();

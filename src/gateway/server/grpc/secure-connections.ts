@@ -12,21 +12,15 @@ import type { GrpcTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';
 
-export interface SecureConnections {
-  /** Must be called in the context of the connection's guard. */
-  take(connection: Socket): void;
-  close(): void;
-}
-
 const HANDSHAKE_MS = 5_000;
 /** Programs that renew certificates replace files long before the old ones expire. */
 const LOOK_EVERY_MS = 30_000;
 
-/** Throws a ConfigError if a file cannot be read, or is no certificate or key. */
+/** Calls back with each connection, once it is established. Throws a ConfigError if a file cannot be read, or is no certificate or key. */
 export function secureConnections(
   tls: GrpcTls,
   onSecure: (connection: Socket, guard: ConnectionGuard) => void,
-): SecureConnections {
+) {
   const server = createServer(
     { ...contextOf(tls), ALPNProtocols: ['h2'], handshakeTimeout: HANDSHAKE_MS },
     (connection) => {
@@ -50,7 +44,8 @@ export function secureConnections(
     }
   }, LOOK_EVERY_MS).unref();
   return {
-    take: (connection) => void server.emit('connection', connection),
+    /** Must be called in the context of the connection's guard. */
+    take: (connection: Socket) => void server.emit('connection', connection),
     close: () => clearInterval(looking),
   };
 }
