@@ -29,7 +29,6 @@ import type { CheckSpan, TakeSpan } from '../../core/check-span.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { readTraceContext } from '../../core/trace-context.ts';
-import type { Tracing } from './tracing.ts';
 import type { TracingEvents } from './tracing-events.ts';
 
 /** A collector that does not answer must not delay the end of the process. */
@@ -37,7 +36,7 @@ const CLOSE_WITHIN_MS = 2_000;
 const TOO_LATE = 'the collector did not answer before the process ended';
 
 /** Throws an Error that names the setting to change. The exporter reads the other OTEL_EXPORTER_OTLP_ variables itself. */
-export function createRecorder(settings: TracingSettings, events: TracingEvents): Tracing {
+export function createRecorder(settings: TracingSettings, events: TracingEvents) {
   const sampler = samplerFor(settings);
   diag.setLogger(lostSpans(events), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const provider = new TracerProvider({
@@ -50,8 +49,8 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
   });
   const tracer = provider.getTracer('headgate', VERSION);
   return {
-    startSpan: (headers) => startCheck(tracer, headers),
-    async close() {
+    startSpan: (headers: HeaderFields) => startCheck(tracer, headers),
+    async close(): Promise<void> {
       const late = new Promise<Error>((resolve) =>
         setTimeout(resolve, CLOSE_WITHIN_MS, new Error(TOO_LATE)).unref(),
       );
