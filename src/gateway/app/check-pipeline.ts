@@ -1,4 +1,3 @@
-/** Puts together what happens to a check: its decision, its spans, and what they report. */
 import { type Check, type CheckOptions, createCheck } from '../core/check.ts';
 import type { CheckSpan } from '../core/check-span.ts';
 import type { Decision, Denied } from '../core/counting/decision.ts';

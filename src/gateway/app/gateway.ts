@@ -12,7 +12,6 @@ export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc' | 'json'> {
   readonly ops: AddressInfo | undefined;
 }
 
-/** It runs in this process alone, or in several workers. */
 export interface Gateway extends Pick<PortlessGateway, 'operate' | 'unseenHeaders' | 'drain'> {
   /** Opens the ports, and answers. */
   listen(): Promise<Listening>;

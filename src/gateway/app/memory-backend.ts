@@ -1,5 +1,3 @@
-/** Counts in this process, for one gateway without Redis. */
-
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/overrides/override-store.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';

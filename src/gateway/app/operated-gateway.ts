@@ -84,7 +84,6 @@ function withPolicies(set: PolicySet, added: readonly Policy[]): PolicySet {
   };
 }
 
-/** Samples at the end of each step, until the function that this returns is called. */
 export function sampleTraffic(traffic: TrafficHistory, now: () => number): () => void {
   let timer: NodeJS.Timeout;
   const waitForStep = () => {

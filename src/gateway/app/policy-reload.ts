@@ -4,7 +4,6 @@ import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { reloadOnChange } from './reload-on-change.ts';
 
-/** The function that this returns reloads the files at once, and resolves when that is done. */
 export function watchPolicies(
   policies: PolicySource,
   events: Telemetry['policyFile'],

@@ -63,11 +63,9 @@ export async function createPortlessGateway(options: GatewayOptions) {
 
   return {
     operate: createOperate(operated),
-    /** Headers that proxies may not pass on, as far as this process knows. */
     unseenHeaders,
     isDegraded: monitor.isDegraded,
     knownGateways: operated.knownGateways,
-    /** Reads the files of the rate limit service again, if it has any. */
     reloadRateLimits: async () => rateLimits?.reload(),
     /** Resolves to the state of its store, once it can answer. */
     async start(): Promise<StoreAtStart> {
@@ -89,7 +87,6 @@ export async function createPortlessGateway(options: GatewayOptions) {
   };
 }
 
-/** Loaded only if it is set up. */
 async function openRateLimitsIn(
   { rateLimit: settings }: Environment,
   options: Omit<RateLimitsOptions, 'settings'>,

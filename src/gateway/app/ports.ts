@@ -34,9 +34,8 @@ export function createOpsPort(
 
 export interface ProxyPortsOptions {
   readonly take: TakeAt;
-  /** Whether another process reads from the connections. */
+  /** Another process reads from the connections. */
   readonly pauseOnConnect: boolean;
-  /** Called before the ports are closed. */
   readonly onClose: () => unknown;
 }
 

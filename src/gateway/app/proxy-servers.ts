@@ -1,4 +1,3 @@
-/** The servers that answer proxies, over HTTP and gRPC. */
 import type { Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
@@ -62,7 +61,6 @@ export function createProxyServers(options: ProxyServersOptions) {
       else if (port === 'grpc') grpcServer?.take(connection);
       else jsonServer?.take(connection);
     },
-    /** From now on, each connection is closed with its next response. */
     drain(): void {
       isLeaving = true;
       grpcServer?.drain();

@@ -4,10 +4,7 @@ import { type Watched, watchFiles } from '../config/file-watch.ts';
 /** Reads the files; never rejects. `settledMs`: how long they have not changed; undefined: on demand. */
 type Reload = (settledMs?: number) => Promise<void>;
 
-/**
- * Watches the files, and reloads them once a change has settled. The function that this returns reloads them at once,
- * and resolves when that is done.
- */
+/** The function that this returns reloads the files at once, and resolves when that is done. */
 export function reloadOnChange(watched: Watched, reload: Reload): () => Promise<void> {
   let running: Promise<void> | undefined;
   let isDemanded = false;

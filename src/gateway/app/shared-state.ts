@@ -54,7 +54,6 @@ export async function createSharedState(options: SharedStateOptions) {
   });
   return {
     backend,
-    /** Counts in this process while the store fails. */
     local: new LocalShare(memory, backend.place),
     salts,
     overrides,

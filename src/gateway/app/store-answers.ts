@@ -13,7 +13,6 @@ export class StoreAnswers {
   #isGivenUp = false;
   #isLate = false;
 
-  /** `now`: milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
   }

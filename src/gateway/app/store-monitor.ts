@@ -46,7 +46,6 @@ export function monitorStore(
         reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
       };
     },
-    /** A round trip succeeded, for so many requests. Milliseconds. */
     answered(durationMs: number, requests: number): void {
       store.answered(durationMs, requests);
       answers.answered(requests);
@@ -93,7 +92,6 @@ function failureText({ reason, cause }: { readonly reason: string; readonly caus
   return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
 }
 
-/** A store that failed lately is degraded. */
 class StoreHealth {
   readonly #now: () => number;
   readonly #events: Pick<Telemetry['store'], 'degraded' | 'recovered'>;
@@ -136,7 +134,6 @@ class StoreHealth {
     if (sinceFailureMs >= RECOVERED_AFTER_MS) this.#recover();
   }
 
-  /** Call this when a new connection counts. */
   connected(): void {
     if (!this.#isDegraded) return;
     const nowMs = this.#now();

@@ -18,7 +18,6 @@ export interface WorkerGateway extends Gateway {
   restart(): Promise<void>;
 }
 
-/** The gateway ends when its resources are closed. */
 export function createWorkerGateway(options: PortsOptions): WorkerGateway {
   const { environment, telemetry, resources } = options;
   const metrics = new WorkerMetrics();

@@ -36,31 +36,27 @@ export class Denials {
     }, FLUSH_EVERY_MS).unref();
   }
 
-  /** The id of the next denial of this client. */
   name(decision: Decision, denied: Denied, isShadow: boolean): string {
     return (isShadow ? this.shadow : this.enforced).clients.name(decision, denied);
   }
 
-  /** Call this with each decision that was sent to a proxy. Milliseconds. */
+  /** A decision was sent to a proxy. */
   decided(decision: Decision, dialect: string, durationMs: number): void {
     const { denial } = decision;
     if (denial === undefined || decision.isRepeated) return;
     this.enforced.add({ decision, denial, answered: { dialect, durationMs } });
   }
 
-  /** Call this with each denial by a shadow policy. */
   wouldDeny(decision: Decision): void {
     const { denial } = decision;
     if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
   }
 
-  /** Call this after these store keys were deleted, by any gateway. */
   reset(keys: readonly string[]): void {
     this.enforced.clients.reset(keys);
     this.shadow.clients.reset(keys);
   }
 
-  /** Writes the lines that are left. */
   close(): void {
     clearInterval(this.#flushing);
     this.enforced.close();
@@ -70,7 +66,6 @@ export class Denials {
 
 interface DeniedName {
   readonly client: string;
-  /** The id of a listed key. */
   readonly client_id: string | undefined;
   /** Denials since the previous line that were not logged. */
   readonly suppressed: number;
@@ -106,7 +101,6 @@ export function denialLine({ decision, denial, answered }: RecordedDenial, name:
 }
 
 interface DenialBookOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** The id of a listed key, by its partition; undefined for every other partition. */
   readonly idOf: (client: string) => string | undefined;
@@ -143,7 +137,7 @@ export class DenialBook {
     this.#pending.add(client);
   }
 
-  /** Logs the pending denials whose second has passed. Call this every second or so. */
+  /** Logs the pending denials whose second has passed. */
   flush(): void {
     const nowMs = this.#options.now();
     for (const client of this.#pending) {
@@ -151,7 +145,6 @@ export class DenialBook {
     }
   }
 
-  /** Logs all pending denials. */
   close(): void {
     for (const client of this.#pending) this.#conclude(client);
   }

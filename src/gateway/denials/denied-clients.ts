@@ -49,9 +49,7 @@ const QUIET_MS = 600_000;
 const MALFORMED: ReadonlySet<Decision['reason']> = new Set(['malformed_path', 'malformed_host']);
 
 export interface DeniedClientsOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called for each client that is forgotten because there are too many. */
   readonly onForgotten: (client: DeniedClient) => void;
 }
 
@@ -115,7 +113,6 @@ export class DeniedClients {
     return { client, run: runs.findLast(({ first, last }) => first <= number && number <= last) };
   }
 
-  /** Call this after these store keys were deleted. */
   reset(keys: readonly string[]): void {
     const deleted = new Set(keys);
     const mark = (run: DenialRun) => {

@@ -28,7 +28,6 @@ export interface KnownClient {
   readonly own: readonly string[];
   /** The canonical spelling of the one address that named the client. */
   readonly text?: string;
-  /** The address or network that named the client, with its wider networks. */
   readonly address?: AddressPartition;
   /** The address that sent the key or the user, if a decision found it. */
   readonly behind?: string | undefined;
@@ -101,7 +100,6 @@ function partitionOf(
   return unlistedKeyPartition(Buffer.from(sha256, 'hex').toString('base64url'));
 }
 
-/** A client whose partition never changes, such as a key or a user. */
 function withOneName(partition: string): KnownClient {
   return {
     subject: partition,

@@ -1,5 +1,3 @@
-/** Resets, blocks and exempts clients. */
-
 import { keysOf } from '../core/counting/descriptor.ts';
 import { StoreError } from '../core/counting/store.ts';
 import type { Access } from '../core/identity/access-lists.ts';

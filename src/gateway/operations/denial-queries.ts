@@ -21,7 +21,6 @@ import type { Gateway } from './running-gateway.ts';
 
 /** Most reports that one gateway sends in one reply. */
 export const MOST_REPORTS = 100;
-/** Clients that are searched in one turn of the event loop. */
 const SEARCHED_AT_ONCE = 200;
 const partition = z.string().max(64);
 
@@ -54,7 +53,6 @@ export const forgottenSchema = z.object({
 });
 export type Forgotten = z.output<typeof forgottenSchema>['forgotten'];
 
-/** Leaves out what is not a report. */
 export function reportsIn(answer: unknown): DenialReport[] {
   if (!Array.isArray(answer)) return [];
   return answer

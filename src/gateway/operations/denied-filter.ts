@@ -1,4 +1,3 @@
-/** Finds denied clients by what an operator knows of them. */
 import { z } from 'zod';
 import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';

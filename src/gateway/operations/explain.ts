@@ -24,7 +24,6 @@ import { DEFAULT_DIALECT } from './request-form.ts';
 import type { Gateway } from './running-gateway.ts';
 import { unavailableText } from './store-text.ts';
 
-/** A request as the client sends it, and the addresses around the proxy. */
 export interface ExplainedRequest {
   readonly method: string;
   /** A path or a whole URL. It is explained exactly as written. */
@@ -37,7 +36,6 @@ export interface ExplainedRequest {
   readonly dialect?: string | undefined;
 }
 
-/** Everything that the decision depends on besides the request. */
 export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
@@ -45,7 +43,6 @@ export interface ExplainContext {
   /** Neither of these may count the request: see core/counting/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
   readonly local: LocalLimiter;
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -56,7 +53,6 @@ export interface Explanation {
   readonly answer: ExplainedAnswer;
 }
 
-/** A context without counts and overrides. */
 export function freshContext(policies: PolicySet, nowMs: number): ExplainContext {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
   const overrides = { current: NO_OVERRIDES, list: () => [], ended: () => [] };
@@ -86,7 +82,7 @@ export async function explain(
   return { steps, answer: renderAnswer(decision, policies.answers) };
 }
 
-/** Renders a decision as this dialect answers it. Throws an OperationError that lists the names if there is no such dialect. */
+/** Throws an OperationError that lists the names if there is no such dialect. */
 export function answerBy(dialect: string) {
   const found = DIALECTS.find(({ name }) => name === dialect);
   if (found === undefined) {
@@ -101,7 +97,6 @@ export function answerBy(dialect: string) {
   };
 }
 
-/** The request as a dialect would parse it from what the proxy sends. */
 export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
   const { method, url, headers, proxy, peer, client } = request;
   const fields = joined(headers);

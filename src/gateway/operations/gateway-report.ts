@@ -1,4 +1,3 @@
-/** What one gateway reports to another for the overview: its traffic and its state. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';

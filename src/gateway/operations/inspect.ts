@@ -1,5 +1,3 @@
-/** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
-
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';

@@ -54,7 +54,6 @@ export function blockAt(place: string | undefined, { naming }: PolicySet): ListE
   return naming.accessLists.block.find((entry) => entry.place === place && place !== undefined);
 }
 
-/** Whether the policy file still has this entry of `block` at its place. */
 export function isStillListed(entry: ListEntry | undefined, policies: PolicySet): boolean {
   const now = blockAt(entry?.place, policies);
   return now !== undefined && now.address === entry?.address && now.key === entry?.key;

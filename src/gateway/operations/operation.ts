@@ -13,7 +13,6 @@ export interface Operation<
   readonly output: Output;
 }
 
-/** The fields of the input that stand in the path. */
 export function pathFields({ path }: Operation): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 }

@@ -21,7 +21,7 @@ import { storeErrorText } from './store-text.ts';
 
 export type { OperationName };
 
-/** Rejects with an OperationError if the input is invalid or the operation cannot be done. */
+/** Rejects with an OperationError. */
 export type Operate = (name: OperationName, input: unknown) => Promise<unknown>;
 
 type Run = (input: unknown) => Promise<unknown>;
@@ -107,10 +107,7 @@ const TYPES: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** Throws an OperationError that lists every mistake as `field: mistake`. */
-function readInput<Input extends z.ZodObject>(
-  schema: Input,
-  input: unknown,
-): z.output<Input> {
+function readInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.output<Input> {
   const { success, data, error } = schema.safeParse(input, { reportInput: true });
   if (success) return data;
   throw new OperationError('invalid', error.issues.flatMap(mistakesOf).join('; '));

@@ -39,7 +39,6 @@ function termsOf({ sinceMs, untilMs, reason, by }: Override) {
   return { since: isoTime(sinceMs), until: isoTime(untilMs), reason, by };
 }
 
-/** The parts of the override book that reports are made from. */
 export interface OverrideLists {
   /** The next to end comes first. */
   list(): readonly Override[];
@@ -54,7 +53,6 @@ export function overridesOf(
   return overrides.list().filter((each): each is OfClient => isOf(names, each));
 }
 
-/** The last override to end that named a client by one of these partitions. */
 export function endedOverrideOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'ended'>,

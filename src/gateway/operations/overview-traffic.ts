@@ -1,4 +1,3 @@
-/** Adds up the traffic that gateways report, for each policy. */
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
 import { type GatewayReport, MOST_POLICIES } from './gateway-report.ts';
 import type { Output } from './operation-table.ts';

@@ -1,5 +1,3 @@
-/** Lists policies, and changes the mode of one temporarily. */
-
 import { modeOf } from '../core/overrides.ts';
 import type { Limit, Policy } from '../core/policy.ts';
 import { type Override, policySubject } from '../stores/overrides/override.ts';

@@ -1,4 +1,3 @@
-/** The parts of a running gateway that operations need. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/counting/store.ts';
 import type { UnseenHeader } from '../core/header-watch.ts';

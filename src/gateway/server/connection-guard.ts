@@ -27,7 +27,6 @@ export class ConnectionGuard {
     this.own(connection);
   }
 
-  /** From now on, the listeners of this socket run in the context of the connection. */
   own(socket: Socket): void {
     guards.set(socket, this);
     const emit = socket.emit;

@@ -18,7 +18,6 @@ type Received = Pick<IncomingMessage, 'httpVersionMajor' | 'headers' | 'rawHeade
 
 export function protocolMistake(received: Received): ProtocolMistake | undefined {
   const { httpVersionMajor, headers, rawHeaders } = received;
-  // Names and values.
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return { status: 431, message: `A request can have at most ${MAX_HEADERS} headers.` };
   }

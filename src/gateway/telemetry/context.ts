@@ -9,7 +9,6 @@ export interface TelemetryContext extends RepeatFilter {
   /** Of a line whose table says `ONE_A_MINUTE`, no more are written. */
   readonly linesOf: Log['linesOf'];
   readonly metricsOf: ReturnType<typeof metricsIn>;
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 

@@ -1,4 +1,3 @@
-/** Operators: the audit log, refused calls, overrides. */
 import { causeText } from './cause-text.ts';
 import type { TelemetryContext } from './context.ts';
 import {
@@ -67,7 +66,6 @@ const OPERATOR_METRICS = {
   headgate_operators_refused_total: { help: 'Calls of the ops API without its token.' },
 } as const satisfies MetricRows;
 
-/** A line of the audit log: its fields are in docs/logs.md. */
 export type OperatorAction = FieldsOf<typeof OPERATOR_LINES, 'operator_action'>;
 
 export function createOperatorEvents({ linesOf, metricsOf }: TelemetryContext) {

@@ -1,4 +1,3 @@
-/** The policy file: which one is in force, and whether reloading it worked. */
 import type { TelemetryContext } from './context.ts';
 import { type LogLines, MOST_LISTED } from './log/log-line.ts';
 import type { MetricRows } from './metrics.ts';

@@ -1,4 +1,3 @@
-/** Processes: workers, the log, and how a process ends. */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { TelemetryContext } from './context.ts';
 import { ERROR, type LogLines } from './log/log-line.ts';

@@ -1,4 +1,3 @@
-/** Proxies: what they send, leave out, or may not send. */
 import type { UnseenHeader } from '../core/header-watch.ts';
 import type { TelemetryContext } from './context.ts';
 import { DIALECT, ERROR, LONGEST_NAME, type LogLines, ONE_A_MINUTE } from './log/log-line.ts';

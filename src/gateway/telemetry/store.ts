@@ -1,4 +1,3 @@
-/** The store: round trips, failures, what is in it. */
 import type { PoliciesByFailureMode } from '../core/counting/failure-modes.ts';
 import type { StoreErrorReason } from '../core/counting/store.ts';
 import { causeText } from './cause-text.ts';

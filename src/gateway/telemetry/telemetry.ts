@@ -59,7 +59,6 @@ export function createTelemetry(options: TelemetryOptions) {
     rateLimits,
     ...processes,
     tracing: createTracingEvents(context),
-    /** Must be sampled once a step. */
     traffic: new TrafficHistory(totals, now()),
     /** What `logging` leaves out is as it was at the start. */
     setLogging(logging: Logging): void {
@@ -67,7 +66,6 @@ export function createTelemetry(options: TelemetryOptions) {
       sampleAllows(logging.allowsOneIn ?? 0);
     },
     print: log.print,
-    /** Waits until the log is written, but not for long. */
     close: log.flush,
   };
 }

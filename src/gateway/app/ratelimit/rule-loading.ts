@@ -1,4 +1,3 @@
-/** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
 import { Subscription } from '../../ratelimit/control-plane/subscription.ts';

@@ -1,4 +1,3 @@
-/** Listens to the other gateways: resets, changed overrides, lost salts, queries and their replies. */
 import type { DenialCache } from '../../stores/denial-cache.ts';
 import {
   Allowance,

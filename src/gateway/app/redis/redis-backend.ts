@@ -1,4 +1,3 @@
-/** Counts in Redis, together with other gateways. */
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';

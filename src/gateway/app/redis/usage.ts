@@ -1,4 +1,3 @@
-/** How much the counters take up in Redis, and how full its memory is. */
 import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';

@@ -1,4 +1,3 @@
-/** The messages between the supervisor and its workers. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { UnseenHeader } from '../../core/header-watch.ts';
 import type { StoreAtStart } from '../backend.ts';
@@ -18,9 +17,7 @@ export type SupervisorMessage =
   | (Numbered & { readonly type: 'operate'; readonly name: string; readonly input: unknown })
   /** A connection comes with this message, and the worker takes it or not. */
   | (Numbered & { readonly type: 'connection'; readonly port: string })
-  /** Close each connection with its next response. */
   | { readonly type: 'drain' }
-  /** Drain for so long, then end. */
   | { readonly type: 'stop'; readonly drainMs: number };
 
 export type WorkerMessage =

@@ -21,7 +21,6 @@ export function ignoreSignals(): void {
   for (const signal of SIGNALS) process.on(signal, () => {});
 }
 
-/** From now on, does what the messages of the supervisor say. */
 export function followSupervisor(duties: Duties): void {
   const handle = messageHandler(duties, sendToSupervisor);
   process.on('message', (message: SupervisorMessage, connection?: Socket) => {

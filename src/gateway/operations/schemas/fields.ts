@@ -1,4 +1,3 @@
-/** Fields that several operations share. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
@@ -23,7 +22,6 @@ export function optional<Schema extends z.ZodType>(schema: Schema, description: 
 }
 
 export const count = z.int().min(0);
-/** ISO 8601 in UTC. */
 export const time = z.iso.datetime();
 export const policyMode = z.enum(POLICY_MODES);
 export const policyName = z.string().min(1).max(256);
@@ -51,7 +49,6 @@ export const policyFields = {
   on_store_failure: z.string(),
 };
 
-/** What operators see of a listed key besides its partition. */
 export const listedClient = {
   client_id: optional(z.string(), 'The id of a listed key, as in the policy file.'),
   plan: optional(z.string(), 'The plan of a listed key.'),
@@ -92,7 +89,7 @@ export const terms = {
   by: by.optional(),
 };
 
-/** A regular expression for the numbers from 1 to `most`. */
+/** A pattern for the numbers from 1. */
 function upTo(most: number): string {
   const digits = [...String(most)];
   const shorter = digits.length === 1 ? [] : [`[1-9][0-9]{0,${digits.length - 2}}`];

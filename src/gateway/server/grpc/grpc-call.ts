@@ -1,4 +1,3 @@
-/** One call on a stream of HTTP/2. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { framed } from '../../protobuf/frames.ts';
 import { MessageFrame } from './message-frame.ts';

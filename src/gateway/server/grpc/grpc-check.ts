@@ -1,4 +1,3 @@
-/** One check that Envoy sent over gRPC. */
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';

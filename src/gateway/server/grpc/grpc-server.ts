@@ -30,7 +30,6 @@ export type UnaryCall = Pick<GrpcCall, 'isGone' | 'answer' | 'fail'>;
 interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
-  /** If it is undefined, connections have no TLS. */
   readonly tls: GrpcTls | undefined;
   readonly services: readonly UnaryService[];
 }

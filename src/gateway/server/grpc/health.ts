@@ -65,12 +65,10 @@ export class Health {
   }
 }
 
-/** `HealthCheckResponse`. */
 function statusMessage(status: number): string {
   return numberField(1, status);
 }
 
-/** `HealthListResponse`: a map from services to responses. */
 function listMessage(services: readonly string[], status: number): string {
   const response = messageField(2, statusMessage(status));
   return services.map((service) => messageField(1, textField(1, service) + response)).join('');

@@ -1,4 +1,3 @@
-/** The OpenAPI description of the ops server, made from its routes. */
 import { z } from 'zod';
 import { VERSION } from '../../config/shipped-files.ts';
 import { type JsonSchema, jsonSchemaOf, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';

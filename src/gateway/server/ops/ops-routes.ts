@@ -27,7 +27,6 @@ function routeOf(name: OperationName, operation: Operation) {
   };
 }
 
-/** JSON Schemas. A part is undefined if the operation has no field there. */
 function schemasOf(operation: Operation) {
   const { input, output } = operation;
   const inPath = pathFields(operation);

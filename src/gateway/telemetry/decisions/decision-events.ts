@@ -1,4 +1,3 @@
-/** Reports decisions, and requests that got none. */
 import type { Decision } from '../../core/counting/decision.ts';
 import { partitionOf } from '../../core/counting/descriptor.ts';
 import type { TelemetryContext } from '../context.ts';
@@ -85,7 +84,6 @@ export function createDecisionEvents({ linesOf, metricsOf }: TelemetryContext) {
     identified: (kind: string) => void identities.set(kind, (identities.get(kind) ?? 0) + 1),
     unmatched: (): void => metrics.headgate_unmatched_total.inc(),
     denialRemembered: (): void => metrics.headgate_remembered_denials_total.inc(),
-    /** A check was answered 500, because of a fault in headgate. */
     checkFailed(dialect: string, error: unknown): void {
       metrics.headgate_check_faults_total.inc({ dialect });
       write('check_failed', { dialect, err: error });

@@ -10,11 +10,9 @@ export interface LogLine {
   readonly runbook?: string;
   /** The line is written at any `HEADGATE_LOG_LEVEL`. */
   readonly always?: true;
-  /** How many lines are written at most, for an event that could fill the log. */
   readonly atMost?: string;
 }
 
-/** The keys are the events. */
 export type LogLines = Readonly<Record<string, LogLine>>;
 
 /** All fields of a line. TypeScript rejects unknown fields only if the type has a known one, hence `event`. */

@@ -1,4 +1,3 @@
-/** Writes the lines of tables, each with its level and its message. */
 import { pino } from 'pino';
 import { printableJson } from '../../core/printable.ts';
 import type { FieldsOf, LogLine, LogLines } from './log-line.ts';

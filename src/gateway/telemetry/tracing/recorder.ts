@@ -61,14 +61,12 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
   };
 }
 
-/** What the SDK says of spans that it could not export or queue. */
 function lostSpans({ spansLost }: TracingEvents) {
   const ignore = () => {};
   const report = (text: string) => spansLost(causeIn(text));
   return { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore };
 }
 
-/** The SDK writes errors as JSON. */
 function causeIn(text: string): string {
   try {
     const { code, message } = JSON.parse(text);
