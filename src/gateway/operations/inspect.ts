@@ -3,7 +3,7 @@ import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
-import { limitLabelled } from './current-limit.ts';
+import { limitLabelled, quotaReport } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf, countedBy, type InspectedClient } from './inspected-client.ts';
 import type { Input, Output } from './operation-table.ts';
@@ -52,10 +52,7 @@ export async function inspectClient(
       policy: limit.policy.name,
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
       limit: limit.label,
-      allows: limit.description,
-      remaining: state.remaining,
-      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
-      reset_after_ms: state.resetAfterMs,
+      ...quotaReport(limit, state),
     })),
     overrides: gateway.overrides
       .list()

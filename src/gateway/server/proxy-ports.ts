@@ -31,30 +31,26 @@ export async function openProxyPorts(
     else held.push(() => take(name, connection));
   };
   const opened: Listener[] = [];
+  const addressOf = async (opening: Promise<Listener>) => {
+    const listener = await opening;
+    opened.push(listener);
+    return listener.address;
+  };
   const onPort = async (
     name: PortName,
     address: { readonly host: string; readonly port: number | undefined },
     special: { readonly sockets?: number; readonly allowHalfOpen?: boolean } = {},
   ) => {
     if (address.port === undefined) return undefined;
-    const listener = await listenOnPort(
-      { host: address.host, port: address.port },
-      { sockets: 1, ...options, ...special },
-      toPort(name),
-    );
-    opened.push(listener);
-    return listener.address as AddressInfo;
-  };
-  const onSocket = async (path: string) => {
-    const listener = await listenOnSocket(path, options, toPort('check'));
-    opened.push(listener);
-    return listener.address;
+    const at = { host: address.host, port: address.port };
+    const how = { sockets: 1, ...options, ...special };
+    return (await addressOf(listenOnPort(at, how, toPort(name)))) as AddressInfo;
   };
   try {
     const check =
       socket === undefined
         ? await onPort('check', { host, port }, { sockets: MANY_SOCKETS })
-        : await onSocket(socket);
+        : await addressOf(listenOnSocket(socket, options, toPort('check')));
     // Envoy opens few connections and keeps them.
     const grpc = await onPort('grpc', { host, port: grpcPort }, { allowHalfOpen: false });
     const { httpHost = host, httpPort } = rateLimit ?? {};

@@ -36,16 +36,11 @@ function fromFiles({ settings, limiting, events }: RulesOptions): Reload {
     limiting.load(rules);
     events.loaded(rules.all.length);
   };
-  const read = async () => {
-    try {
-      load(await source.readAgain());
-    } catch (error) {
-      // A fault in headgate while it reads a file must not end a gateway that works.
-      events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
-    }
-  };
   load(source.read());
-  return reloadOnChange(source, read);
+  return reloadOnChange(source, {
+    reload: async () => load(await source.readAgain()),
+    refused: events.refused,
+  });
 }
 
 function fromControlPlane(
