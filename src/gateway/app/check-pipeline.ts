@@ -1,5 +1,4 @@
 import { type Check, type CheckOptions, createCheck } from '../core/check.ts';
-import type { CheckSpan } from '../core/check-span.ts';
 import type { Decision, Denied } from '../core/counting/decision.ts';
 import type { HeaderWatch, HeaderWatchEvents } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
@@ -55,14 +54,15 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
   const check = createCheck(options);
   const { startSpan } = tracing;
   if (startSpan === undefined) return check;
-  const checkIn = (span?: CheckSpan) =>
-    span === undefined ? check : createCheck({ ...options, span });
-  return (request, set, nowMs) =>
-    inSpan(
-      startSpan(request.headers),
-      (span) => checkIn(span)(request, set, nowMs),
+  return (request, set, nowMs) => {
+    const span = startSpan(request.headers);
+    const decide = span === undefined ? check : createCheck({ ...options, span });
+    return inSpan(
+      span,
+      () => decide(request, set, nowMs),
       (decision) => decision,
     );
+  };
 }
 
 /** What checks and calls of the rate limit service report of denials. */

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Denials } from '../denials/denials.ts';
-import { type Gateway, RecentActions } from '../operations/running-gateway.ts';
+import { createRecentActions, type Gateway } from '../operations/running-gateway.ts';
 import { STEP_MS, type TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
@@ -20,7 +20,7 @@ export interface OperatedOptions extends Omit<GatewayOptions, 'resources'> {
 export function operatedGateway(options: OperatedOptions): Gateway {
   const { environment, policies, telemetry, now, denials, rateLimits, unseenHeaders } = options;
   const { backend, local, salts, overrides } = options.shared;
-  const actions = new RecentActions(now);
+  const actions = createRecentActions(now);
   return {
     policies: visiblePolicies(policies, () => rateLimits?.policies() ?? []),
     salts,

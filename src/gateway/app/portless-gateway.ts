@@ -50,10 +50,7 @@ export async function createPortlessGateway(options: GatewayOptions) {
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
   shared.answerQueries((query) => answerQuery(operated, query));
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
-  const servers = createProxyServers({
-    ...{ environment, handleCheck, rateLimits },
-    telemetry: telemetry.proxies,
-  });
+  const servers = createProxyServers({ environment, handleCheck, rateLimits, telemetry });
   let isClosing = false;
   resources.add(servers, (opened) => {
     isClosing = true;

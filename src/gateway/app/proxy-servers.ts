@@ -13,7 +13,7 @@ import type { RateLimits } from './ratelimit/rate-limits.ts';
 interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<Telemetry['proxies'], 'unauthorizedRefused' | 'connectionFailed'>;
+  readonly telemetry: Pick<Telemetry, 'proxies'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }
@@ -23,8 +23,8 @@ export function createProxyServers(options: ProxyServersOptions) {
   const { grpcPort, grpcTls: tls, socket } = environment;
   const callers = (port: PortName): CallerOptions => ({
     proxySecrets: environment.proxySecrets,
-    onUnauthorized: telemetry.unauthorizedRefused,
-    onConnectionFault: (error) => telemetry.connectionFailed(port, error),
+    onUnauthorized: telemetry.proxies.unauthorizedRefused,
+    onConnectionFault: (error) => telemetry.proxies.connectionFailed(port, error),
   });
   let isLeaving = false;
   const checkServer = createCheckServer({

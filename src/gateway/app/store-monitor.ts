@@ -4,7 +4,7 @@ import type { StoreErrorReason } from '../core/counting/store.ts';
 import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { StoreAnswers } from './store-answers.ts';
+import { followAnswers } from './store-answers.ts';
 
 /**
  * A store that answers now and then, or a cluster that lacks a node, is still degraded. Otherwise the state would change
@@ -20,10 +20,10 @@ export function monitorStore(
   { store, peers, operators }: Pick<Telemetry, 'store' | 'peers' | 'operators'>,
   now: () => number,
 ) {
-  const health = new StoreHealth(now, store);
+  const health = createHealth(now, store);
   // Put into words only for an operator: while the store fails, there may be thousands a second.
   let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
-  const answers = new StoreAnswers(now);
+  const answers = followAnswers(now);
   const failedBy = (failure: NonNullable<typeof lastFailure>, checks = 0) => {
     lastFailure = failure;
     answers.failed(failure.reason, checks);
@@ -34,14 +34,14 @@ export function monitorStore(
     health.answered();
   };
   return {
-    isDegraded: (): boolean => health.isDegraded,
+    isDegraded: (): boolean => health.state().isDegraded,
     condition(): StoreCondition {
-      const { isDegraded, sinceMs } = health;
+      const { isDegraded, sinceMs } = health.state();
       const found = isDegraded ? answers.lapses() : undefined;
       const isSilent = isDegraded && found === undefined;
       return {
         isDegraded,
-        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs) : sinceMs,
+        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs()) : sinceMs,
         lapses: found,
         reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
       };
@@ -54,7 +54,7 @@ export function monitorStore(
     /** `checks`: how many the store did not count for this reason. */
     failed(reason: StoreErrorReason, cause: unknown, checks: number): void {
       const isNew = failedBy({ reason, cause }, checks);
-      store.failed({ reason, cause, isNew });
+      store.failed(reason, cause, isNew);
     },
     /** The store was too slow, and is not used until it answers again. */
     givenUp(): void {
@@ -79,10 +79,10 @@ export function monitorStore(
     heartbeatAccepted: answeredOtherwise,
     heartbeatLost(error: unknown): void {
       // If the store is degraded, that is logged already.
-      if (!health.isDegraded) peers.heartbeatLost(error);
+      if (!health.state().isDegraded) peers.heartbeatLost(error);
     },
     overridesUnread(error: unknown): void {
-      if (!health.isDegraded) operators.overridesUnread(error);
+      if (!health.state().isDegraded) operators.overridesUnread(error);
     },
   };
 }
@@ -92,62 +92,46 @@ function failureText({ reason, cause }: { readonly reason: string; readonly caus
   return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
 }
 
-class StoreHealth {
-  readonly #now: () => number;
-  readonly #events: Pick<Telemetry['store'], 'degraded' | 'recovered'>;
-  #isDegraded = false;
-  #sinceMs: number;
-  #lastFailureMs = Number.NEGATIVE_INFINITY;
-  #lastConnectionMs = Number.NEGATIVE_INFINITY;
-
-  constructor(now: () => number, events: Pick<Telemetry['store'], 'degraded' | 'recovered'>) {
-    this.#now = now;
-    this.#events = events;
-    this.#sinceMs = now();
-  }
-
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  get isDegraded(): boolean {
-    return this.#isDegraded;
-  }
-
-  /** Returns whether the store was healthy before. */
-  failed(): boolean {
-    const wasHealthy = !this.#isDegraded;
-    this.#isDegraded = true;
-    this.#lastFailureMs = this.#now();
-    if (wasHealthy) {
-      this.#sinceMs = this.#lastFailureMs;
-      this.#events.degraded();
-    }
-    return wasHealthy;
-  }
-
-  /** Call this when the store has answered anything. */
-  answered(): void {
-    if (!this.#isDegraded) return;
+function createHealth(
+  now: () => number,
+  events: Pick<Telemetry['store'], 'degraded' | 'recovered'>,
+) {
+  let isDegraded = false;
+  let sinceMs = now();
+  let lastFailureMs = Number.NEGATIVE_INFINITY;
+  let lastConnectionMs = Number.NEGATIVE_INFINITY;
+  const recover = () => {
+    isDegraded = false;
+    sinceMs = now();
+    events.recovered();
+  };
+  const answered = () => {
     // The clock may have been set back.
-    const sinceFailureMs = Math.abs(this.#now() - this.#lastFailureMs);
-    if (sinceFailureMs >= RECOVERED_AFTER_MS) this.#recover();
-  }
-
-  connected(): void {
-    if (!this.#isDegraded) return;
-    const nowMs = this.#now();
-    if (nowMs - this.#lastConnectionMs < RECOVERED_BY_CONNECTION_EVERY_MS) {
-      this.answered();
-      return;
-    }
-    this.#lastConnectionMs = nowMs;
-    this.#recover();
-  }
-
-  #recover(): void {
-    this.#isDegraded = false;
-    this.#sinceMs = this.#now();
-    this.#events.recovered();
-  }
+    if (isDegraded && Math.abs(now() - lastFailureMs) >= RECOVERED_AFTER_MS) recover();
+  };
+  return {
+    state: () => ({ isDegraded, sinceMs }),
+    /** Returns whether the store was healthy before. */
+    failed(): boolean {
+      const wasHealthy = !isDegraded;
+      isDegraded = true;
+      lastFailureMs = now();
+      if (wasHealthy) {
+        sinceMs = lastFailureMs;
+        events.degraded();
+      }
+      return wasHealthy;
+    },
+    answered,
+    connected(): void {
+      if (!isDegraded) return;
+      const nowMs = now();
+      if (nowMs - lastConnectionMs < RECOVERED_BY_CONNECTION_EVERY_MS) {
+        answered();
+        return;
+      }
+      lastConnectionMs = nowMs;
+      recover();
+    },
+  };
 }

@@ -18,6 +18,7 @@ import { DAY_MS, periodStart, type Salts } from '../core/identity/salts.ts';
 import type { Naming } from '../core/matching/policy-set.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { OperationError } from './operation-error.ts';
+import type { Gateway } from './running-gateway.ts';
 
 export interface KnownClient {
   /** The name that answers and the audit log use. */
@@ -152,8 +153,17 @@ interface NamedNetwork {
   readonly bits: string | undefined;
 }
 
-/** Throws an OperationError for a range, which is not one client; an IPv6 network that the policy file counts is one. */
-export function refuseRange(text: string, { ipv6Prefixes }: Naming, use: 'reset' | 'show'): void {
+type Known = Pick<Gateway, 'policies' | 'salts' | 'now'>;
+
+/** `use`: what the client is named for, if that needs one client. Throws an OperationError as `clientNamed` does. */
+export function clientNow(text: string, { policies, salts, now }: Known, use?: 'reset' | 'show') {
+  const { naming } = policies.current;
+  if (use !== undefined) refuseRange(text, naming, use);
+  return clientNamed(text, naming, salts.at(now(), true));
+}
+
+/** A range is not one client; an IPv6 network that the policy file counts is one. */
+function refuseRange(text: string, { ipv6Prefixes }: Naming, use: 'reset' | 'show'): void {
   const [, address = '', bits] = /^([\d.:a-f]+)\/(\d+)$/i.exec(text) ?? [];
   if (bits === undefined || isCounted(address, bits, ipv6Prefixes)) return;
   throw new OperationError(

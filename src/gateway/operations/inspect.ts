@@ -2,7 +2,7 @@ import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.t
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
-import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
+import { clientNow, decisionIdIn } from './client-name.ts';
 import { limitLabelled, quotaReport } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf, countedBy, type InspectedClient } from './inspected-client.ts';
@@ -66,10 +66,7 @@ export async function inspectClient(
 async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
-    const salts = gateway.salts.at(gateway.now(), true);
-    const { naming } = gateway.policies.current;
-    refuseRange(text, naming, 'show');
-    const named = clientNamed(text, naming, salts);
+    const named = clientNow(text, gateway, 'show');
     return { ...named, partition: named.subject };
   }
   const denial = await deniedBy(gateway, id);

@@ -42,13 +42,13 @@ export interface GatewayStatus {
   readonly isWorker: boolean;
   readonly host: string;
   readonly traffic: Pick<TrafficHistory, 'series'>;
-  readonly actions: Pick<RecentActions, 'list'>;
+  readonly actions: { readonly list: readonly ActionReport[] };
   readonly storeKind: 'memory' | 'redis';
   store(): StoreCondition;
   /** The version of Redis, if it answers. Never rejects. */
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
-  readonly proxyFaults: ProxyFaults;
+  readonly proxyFaults: Readonly<ProxyFaults>;
 }
 
 export interface StoreCondition {
@@ -77,28 +77,24 @@ export interface StoreStats {
 /** The last operator actions at this gateway, as the audit log has them. */
 export const MOST_ACTIONS = 20;
 
-export class RecentActions {
-  readonly #now: () => number;
-  #actions: readonly ActionReport[] = [];
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  get list(): readonly ActionReport[] {
-    return this.#actions;
-  }
-
-  add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
-    const report: ActionReport = {
-      at: isoTime(this.#now()),
-      action: String(action),
-      change: String(change),
-      by: String(by),
-      ...(subject !== undefined && { subject: String(subject) }),
-      ...(reason !== undefined && { reason: String(reason) }),
-      is_confirmed: isConfirmed,
-    };
-    this.#actions = [report, ...this.#actions.slice(0, MOST_ACTIONS - 1)];
-  }
+export function createRecentActions(now: () => number) {
+  let list: readonly ActionReport[] = [];
+  return {
+    /** Newest first. */
+    get list(): readonly ActionReport[] {
+      return list;
+    },
+    add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
+      const report: ActionReport = {
+        at: isoTime(now()),
+        action: String(action),
+        change: String(change),
+        by: String(by),
+        ...(subject !== undefined && { subject: String(subject) }),
+        ...(reason !== undefined && { reason: String(reason) }),
+        is_confirmed: isConfirmed,
+      };
+      list = [report, ...list.slice(0, MOST_ACTIONS - 1)];
+    },
+  };
 }

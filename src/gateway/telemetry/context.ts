@@ -12,24 +12,21 @@ export interface TelemetryContext extends RepeatFilter {
   readonly now: () => number;
 }
 
-/** Keeps events that repeat with every request from filling the log. The kind of most is their event. */
-interface RepeatFilter {
-  /** True for the first event of this kind within a minute. */
-  readonly isFirst: (kind: string) => boolean;
-  /** The next event of this kind is a first one. */
-  readonly forget: (kind: string) => void;
-}
+type RepeatFilter = ReturnType<typeof createRepeatFilter>;
 
-export function createRepeatFilter(now: () => number): RepeatFilter {
+/** Keeps events that repeat with every request from filling the log. The kind of most is their event. */
+export function createRepeatFilter(now: () => number) {
   const lastMs = new Map<string, number>();
   return {
-    isFirst(kind) {
+    /** True for the first event of this kind within a minute. */
+    isFirst(kind: string): boolean {
       const nowMs = now();
       if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
       lastMs.set(kind, nowMs);
       return true;
     },
-    forget: (kind) => void lastMs.delete(kind),
+    /** The next event of this kind is a first one. */
+    forget: (kind: string): void => void lastMs.delete(kind),
   };
 }
 

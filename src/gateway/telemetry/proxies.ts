@@ -113,17 +113,14 @@ const PROXY_METRICS = {
 
 /** When each was last seen, milliseconds since the epoch. Operators see them as long as they last. */
 export interface ProxyFaults {
-  readonly untrustedMs: number | undefined;
-  readonly refusedMs: number | undefined;
+  untrustedMs: number | undefined;
+  refusedMs: number | undefined;
 }
 
 export function createProxyEvents({ linesOf, metricsOf, isFirst, forget, now }: TelemetryContext) {
   const write = linesOf(PROXY_LINES);
   const metrics = metricsOf(PROXY_METRICS);
-  const proxyFaults: { -readonly [F in keyof ProxyFaults]: ProxyFaults[F] } = {
-    untrustedMs: undefined,
-    refusedMs: undefined,
-  };
+  const proxyFaults: ProxyFaults = { untrustedMs: undefined, refusedMs: undefined };
   const proxies = {
     misconfigured(dialect: string, missing: readonly string[]): void {
       metrics.headgate_misconfigured_requests_total.inc({ dialect });
@@ -168,7 +165,7 @@ export function createProxyEvents({ linesOf, metricsOf, isFirst, forget, now }: 
   };
   return {
     proxies,
-    proxyFaults: proxyFaults as ProxyFaults,
+    proxyFaults: proxyFaults as Readonly<ProxyFaults>,
     /** Another policy file needs other headers, and may trust other proxies. */
     onOtherPolicyFile() {
       metrics.headgate_header_unseen.reset();

@@ -105,13 +105,6 @@ const STORE_METRICS = {
   },
 } as const satisfies MetricRows;
 
-interface StoreFailure {
-  readonly reason: StoreErrorReason;
-  readonly cause: unknown;
-  /** The store was healthy before. */
-  readonly isNew: boolean;
-}
-
 export function createStoreEvents({ linesOf, metricsOf, isFirst }: TelemetryContext) {
   const write = linesOf(STORE_LINES);
   const metrics = metricsOf(STORE_METRICS);
@@ -120,7 +113,8 @@ export function createStoreEvents({ linesOf, metricsOf, isFirst }: TelemetryCont
       metrics.headgate_store_duration_seconds.observe(durationMs / 1000);
       metrics.headgate_store_batch_requests.observe(requests);
     },
-    failed({ reason, cause, isNew }: StoreFailure): void {
+    /** `isNew`: the store was healthy before. */
+    failed(reason: StoreErrorReason, cause: unknown, isNew: boolean): void {
       metrics.headgate_store_errors_total.inc({ reason });
       if (isFirst(`store ${reason}`) || isNew)
         write('store_failed', { reason, cause: causeText(cause) });

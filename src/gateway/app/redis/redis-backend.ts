@@ -12,7 +12,7 @@ import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat, watchReplicas } from './heartbeat.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { MemoryWatch, redisStats, redisVersion, windowSampling } from './usage.ts';
+import { redisStats, redisVersion, watchMemory, windowSampling } from './usage.ts';
 
 export interface RedisBackendOptions extends Omit<GatewayOptions, 'policies'> {
   readonly target: RedisTarget;
@@ -52,7 +52,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     }),
   );
   const sampling = resources.addClosable(windowSampling(client, telemetry.store.windowsCounted));
-  const memory = resources.addClosable(new MemoryWatch(client, telemetry.store));
+  const memory = resources.addClosable(watchMemory(client, telemetry.store));
 
   const gateways = new PeerGateways({
     client,
@@ -85,7 +85,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
           await Promise.all([memory.sample(), onContact()]);
         },
       });
-      return store === 'counts' && memory.mayEvict ? 'evicts' : store;
+      return store === 'counts' && memory.mayEvict() ? 'evicts' : store;
     },
   };
 }

@@ -13,31 +13,19 @@ const SAMPLE_MS = 10_000;
 const WITHIN_MS = 2_000;
 
 /** Reads something from Redis at intervals, and reports it. */
-class Sampling<T> {
-  readonly #read: () => Promise<T>;
-  readonly #report: (sampled: T) => void;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(read: () => Promise<T>, report: (sampled: T) => void) {
-    this.#read = read;
-    this.#report = report;
-    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS).unref();
-  }
-
+function sampling<T>(read: () => Promise<T>, report: (sampled: T) => void) {
   /** Never rejects. If Redis is down, that is reported elsewhere; what the account may not read is not known. */
-  async sample(): Promise<void> {
+  const sample = async (): Promise<void> => {
     try {
-      this.#report(await withDeadline(this.#read(), WITHIN_MS));
+      report(await withDeadline(read(), WITHIN_MS));
     } catch {}
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
+  };
+  const timer = setInterval(() => void sample(), SAMPLE_MS).unref();
+  return { sample, close: () => clearInterval(timer) };
 }
 
 export function windowSampling(client: RedisClient, onCounted: (activeWindows: number) => void) {
-  return new Sampling(
+  return sampling(
     () => sampleKeyspace(client, false),
     ({ activeWindows }) => onCounted(activeWindows),
   );
@@ -83,30 +71,21 @@ type MemoryEvents = Pick<Telemetry['store'], 'memoryUsed' | 'keysEvicted' | 'mem
  * Watches the memory of Redis. A server that evicts keys gives clients new limits, and a full one counts nothing: a flood of
  * invented addresses causes either.
  */
-export class MemoryWatch extends Sampling<readonly ServerState[]> {
-  readonly #events: MemoryEvents;
-  #evictedByAll: number | undefined;
-  mayEvict = false;
-
-  constructor(client: RedisClient, events: MemoryEvents) {
-    super(
-      () => describeServers(client),
-      (servers) => this.#report(servers),
-    );
-    this.#events = events;
-  }
-
-  #report(servers: readonly ServerState[]): void {
-    this.mayEvict = servers.some(evictsWhenFull);
+export function watchMemory(client: RedisClient, events: MemoryEvents) {
+  let mayEvict = false;
+  let evictedBefore: number | undefined;
+  const report = (servers: readonly ServerState[]) => {
+    mayEvict = servers.some(evictsWhenFull);
     const used = Math.max(0, ...servers.map(usedShare));
-    this.#events.memoryUsed(used);
-    if (used >= NEARLY_FULL) this.#events.memoryNearlyFull(used, this.mayEvict);
-    const evictedKeys = servers.reduce((sum, server) => sum + server.evictedKeys, 0);
+    events.memoryUsed(used);
+    if (used >= NEARLY_FULL) events.memoryNearlyFull(used, mayEvict);
+    const evictedByAll = servers.reduce((sum, server) => sum + server.evictedKeys, 0);
     // A server that was restarted counts from 0.
-    const evicted = evictedKeys - (this.#evictedByAll ?? evictedKeys);
-    if (evicted > 0) this.#events.keysEvicted(evicted);
-    this.#evictedByAll = evictedKeys;
-  }
+    const evicted = evictedByAll - (evictedBefore ?? evictedByAll);
+    if (evicted > 0) events.keysEvicted(evicted);
+    evictedBefore = evictedByAll;
+  };
+  return { ...sampling(() => describeServers(client), report), mayEvict: () => mayEvict };
 }
 
 /** Every key of headgate has a time to live, so the volatile policies evict it too. */

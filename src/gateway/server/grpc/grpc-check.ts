@@ -16,36 +16,18 @@ export interface GrpcDialect<Answer> {
   readonly unauthorized: Answer;
 }
 
-export class GrpcCheck<Answer> implements PendingCheck {
-  readonly #dialect: GrpcDialect<Answer>;
-  readonly #call: GrpcCall;
-  readonly #request: CheckRequest;
-
-  constructor(dialect: GrpcDialect<Answer>, call: GrpcCall, request: CheckRequest) {
-    this.#dialect = dialect;
-    this.#call = call;
-    this.#request = request;
-  }
-
-  get dialect(): string {
-    return this.#dialect.name;
-  }
-
-  isGone(): boolean {
-    return this.#call.isGone;
-  }
-
-  parse(): CheckRequest {
-    return this.#request;
-  }
-
-  answer(decision: Decision, style: AnswerStyle): void {
-    if (this.#call.isGone) return;
-    const { render, write } = this.#dialect;
-    this.#call.answer(write(render(decision, style)));
-  }
-
-  fail(): void {
-    this.#call.fail(FAULT);
-  }
+export function grpcCheck<Answer>(
+  { name, render, write }: GrpcDialect<Answer>,
+  call: GrpcCall,
+  request: CheckRequest,
+): PendingCheck {
+  return {
+    dialect: name,
+    isGone: () => call.isGone,
+    parse: () => request,
+    answer(decision, style) {
+      if (!call.isGone) call.answer(write(render(decision, style)));
+    },
+    fail: () => call.fail(FAULT),
+  };
 }

@@ -8,7 +8,7 @@ import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import type { HandleCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
-import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
+import { type GrpcDialect, grpcCheck } from './grpc-check.ts';
 import { Health } from './health.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
@@ -150,6 +150,6 @@ function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: Kn
     }
     const request = dialect.parse(message, address, headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
-    else handleCheck(new GrpcCheck(dialect, call, request));
+    else handleCheck(grpcCheck(dialect, call, request));
   };
 }

@@ -19,15 +19,10 @@ const readiness = status.extend({
     .optional(),
 });
 
-const ERROR_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: {
-    error: { type: 'string', description: 'A word for programs.' },
-    message: { type: 'string', description: 'What is wrong, and what to do.' },
-  },
-  required: ['error', 'message'],
-  additionalProperties: false,
-};
+const error = z.object({
+  error: z.string().describe('A word for programs.'),
+  message: z.string().describe('What is wrong, and what to do.'),
+});
 
 /** `needsToken`: the ops API has an admin token. Without one, it answers only callers on this machine. */
 export function openApiDocument(needsToken: boolean): object {
@@ -67,7 +62,8 @@ function operationPaths(needsToken: boolean) {
 
 function operationOf({ operation, summary, schemas }: OpsRoute, needsToken: boolean) {
   const { params, query, body, answer } = schemas();
-  const failure = (description: string) => json(description, ERROR_SCHEMA);
+  const errorSchema = jsonSchemaOf(error, 'output');
+  const failure = (description: string) => json(description, errorSchema);
   const parameters = [...parametersIn('query', query), ...parametersIn('path', params)];
   return {
     operationId: operation,

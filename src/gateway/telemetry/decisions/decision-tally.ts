@@ -65,17 +65,7 @@ function totalsOf(counts: Counts): PolicyTotals {
 }
 
 function newCounts(): Counts {
-  return {
-    denied: 0,
-    allow: 0,
-    deny: 0,
-    shadow_deny: 0,
-    exempt: 0,
-    blocked: 0,
-    error_allow: 0,
-    error_deny: 0,
-    local: 0,
-  };
+  return Object.fromEntries(['denied', ...VERDICTS].map((name) => [name, 0])) as Counts;
 }
 
 /** Decisions that the store did not count have verdicts apart from `allow` and `deny`. */

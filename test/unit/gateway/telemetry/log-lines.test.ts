@@ -101,7 +101,7 @@ const CALLS: Calls = {
   },
   store: {
     answered: ({ store }) => store.answered(1, 1),
-    failed: ({ store }) => store.failed({ reason: 'timeout', cause: ERROR, isNew: false }),
+    failed: ({ store }) => store.failed('timeout', ERROR, false),
     givenUp: ({ store }) => store.givenUp(),
     connectionFailed: ({ store }) => store.connectionFailed(ERROR),
     startedUncounted: ({ store }) =>
