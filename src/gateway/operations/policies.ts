@@ -36,12 +36,8 @@ export async function setMode(
   { policy, mode, ...written }: Input<'setMode'>,
 ): Promise<OverrideReport> {
   requirePolicy(gateway, policy);
-  const override: Override = {
-    about: 'policy',
-    policy,
-    mode,
-    ...termsOf(written, gateway.now()),
-  };
+  const terms = termsOf(written, gateway.now());
+  const override: Override = { about: 'policy', policy, mode, ...terms };
   return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
 }
 

@@ -16,7 +16,7 @@ import { Sessions } from './sessions.ts';
 import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 
 /** It has one method, with one message each way. */
-export interface UnaryService {
+interface UnaryService {
   /** `envoy.service.ratelimit.v3.RateLimitService` */
   readonly name: string;
   readonly method: string;
