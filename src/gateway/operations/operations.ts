@@ -19,8 +19,6 @@ import type { Gateway } from './running-gateway.ts';
 import { readStats } from './stats.ts';
 import { storeErrorText } from './store-text.ts';
 
-export type { OperationName };
-
 /** Rejects with an OperationError. */
 export type Operate = (name: OperationName, input: unknown) => Promise<unknown>;
 

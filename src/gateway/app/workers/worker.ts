@@ -1,7 +1,7 @@
 /** The worker's side of its link to the supervisor. */
 import type { Socket } from 'node:net';
 import { OperationError } from '../../operations/operation-error.ts';
-import type { OperationName } from '../../operations/operations.ts';
+import type { OperationName } from '../../operations/operation-table.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
