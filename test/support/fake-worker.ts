@@ -1,7 +1,7 @@
 /** A worker of node:cluster without a process, for unit tests of its supervisor. */
 import { EventEmitter } from 'node:events';
-import type { ForkedWorker } from '../../src/gateway/app/workers/forked-worker.ts';
 import type { SupervisorMessage, WorkerMessage } from '../../src/gateway/app/workers/messages.ts';
+import type { ForkedWorker } from '../../src/gateway/app/workers/worker-handle.ts';
 
 export class FakeWorker extends EventEmitter {
   readonly sent: SupervisorMessage[] = [];

@@ -5,9 +5,9 @@ import { Denials } from '../../src/gateway/denials/denials.ts';
 import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
 import { answerQuery, createOperate } from '../../src/gateway/operations/operations.ts';
 import {
+  createRecentActions,
   type Gateway,
   type GatewayStatus,
-  RecentActions,
 } from '../../src/gateway/operations/running-gateway.ts';
 import { LocalShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
@@ -55,7 +55,7 @@ export function operatedGateway(options: OperatedOptions) {
     writeWouldBeDenied: () => {},
   });
   const salts = { at: () => SALTS };
-  const actions = new RecentActions(now);
+  const actions = createRecentActions(now);
   const tally = new DecisionTally();
   const history = new TrafficHistory(() => tally.totals(), now());
   const gateway: Gateway = {

@@ -1,27 +1,22 @@
-/** Puts together what happens to a check: its decision, its spans, and what they report. */
-import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import { type Check, type CheckObserver, type CheckOptions, createCheck } from '../core/check.ts';
-import type { CheckSpan } from '../core/counting/counting.ts';
-import type { HeaderWatch } from '../core/header-watch.ts';
+import { type Check, type CheckOptions, createCheck } from '../core/check.ts';
+import type { Decision, Denied } from '../core/counting/decision.ts';
+import type { HeaderWatch, HeaderWatchEvents } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
 import type { Denials } from '../denials/denials.ts';
-import { createCheckHandler, type HandleCheck } from '../server/check-handler.ts';
-import type { Handle } from '../server/handler.ts';
+import { DIALECTS } from '../dialects/index.ts';
+import { createCheckHandler, type Handle, type HandleCheck } from '../server/handler.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { inSpan } from '../telemetry/tracing/in-span.ts';
-import type { Tracing } from '../telemetry/tracing/tracing.ts';
+import { inSpan, type Tracing } from '../telemetry/tracing/tracing.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import type { SharedState } from './shared-state.ts';
 
-export interface CheckPipelineOptions {
-  readonly policies: PolicySource;
-  readonly shared: SharedState;
+export interface CheckPipelineOptions extends Pick<GatewayOptions, 'policies' | 'now'> {
+  readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
   readonly denials: Denials;
   readonly headerWatch: HeaderWatch;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'proxies'>;
   readonly tracing: Tracing;
   readonly handle: Handle;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck {
@@ -39,40 +34,57 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
 /** A sampled check is made for its span; all others share one. */
 function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions): Check {
   const { backend, local, salts, overrides } = shared;
+  const { decisions, proxies } = telemetry;
+  const { newId, wouldDeny } = denialEvents(denials, decisions);
   const options: CheckOptions = {
     store: backend.store,
     local,
     salts,
     overrides,
-    newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
-    observer: checkObserver(telemetry, denials),
+    newId,
+    observer: {
+      identified: decisions.identified,
+      unmatched: decisions.unmatched,
+      untrustedProxy: proxies.untrustedProxy,
+      headersIgnored: proxies.headersIgnored,
+      policyUnknown: proxies.policyUnknown,
+      wouldDeny,
+    },
   };
   const check = createCheck(options);
   const { startSpan } = tracing;
   if (startSpan === undefined) return check;
-  const checkIn = (span?: CheckSpan) =>
-    span === undefined ? check : createCheck({ ...options, span });
-  return (request, set, nowMs) =>
-    inSpan(
-      startSpan(request.headers),
-      (span) => checkIn(span)(request, set, nowMs),
+  return (request, set, nowMs) => {
+    const span = startSpan(request.headers);
+    const decide = span === undefined ? check : createCheck({ ...options, span });
+    return inSpan(
+      span,
+      () => decide(request, set, nowMs),
       (decision) => decision,
     );
+  };
 }
 
-function checkObserver(
-  { decisions, proxies }: CheckPipelineOptions['telemetry'],
-  denials: Denials,
-): CheckObserver {
+/** What checks and calls of the rate limit service report of denials. */
+export function denialEvents(denials: Denials, decisions: Telemetry['decisions']) {
   return {
-    identified: decisions.identified,
-    unmatched: decisions.unmatched,
-    untrustedProxy: proxies.untrustedProxy,
-    headersIgnored: proxies.headersIgnored,
-    policyUnknown: proxies.policyUnknown,
-    wouldDeny(decision) {
+    newId: (decision: Decision, denied: Denied, isShadow: boolean) =>
+      denials.name(decision, denied, isShadow),
+    wouldDeny(decision: Decision): void {
       decisions.wouldDeny(decision);
       denials.wouldDeny(decision);
     },
+  };
+}
+
+/** Adds to a report of an unseen header whether `headgate proxy-config` has a remedy for the proxy. */
+export function headerReports(proxies: Telemetry['proxies']): HeaderWatchEvents {
+  return {
+    headerUnseen(unseen) {
+      const dialect = DIALECTS.find(({ name }) => name === unseen.dialect);
+      proxies.headerUnseen(unseen, dialect?.hasProxyConfig ?? false);
+    },
+    headerArrived: proxies.headerArrived,
+    headerSeen: proxies.headerSeen,
   };
 }

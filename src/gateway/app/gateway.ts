@@ -1,31 +1,23 @@
-/** A gateway in one process: its ports, and the ops server. */
 import type { AddressInfo } from 'node:net';
 import type { ProxyPorts } from '../server/proxy-ports.ts';
 import type { StoreAtStart } from './backend.ts';
-import {
-  createPortlessGateway,
-  type GatewayOptions,
-  type RunningGateway,
-} from './portless-gateway.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { createPortlessGateway, type PortlessGateway } from './portless-gateway.ts';
 import { createOpsPort, openPorts } from './ports.ts';
 
 export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc' | 'json'> {
   readonly store: StoreAtStart;
-  /** How many gateways count together; undefined if workers count. */
+  /** It is undefined if workers count. */
   readonly gateways?: number;
   readonly ops: AddressInfo | undefined;
 }
 
-export interface Gateway extends RunningGateway {
+export interface Gateway extends Pick<PortlessGateway, 'operate' | 'unseenHeaders' | 'drain'> {
   /** Opens the ports, and answers. */
   listen(): Promise<Listening>;
 }
 
-/** A gateway in this process. */
-export interface SingleGateway extends Gateway {
-  /** Reads the files of the rate limit service again, if it has any. */
-  reloadRateLimits(): Promise<void>;
-}
+export interface SingleGateway extends Gateway, Pick<PortlessGateway, 'reloadRateLimits'> {}
 
 export async function createGateway(options: GatewayOptions): Promise<SingleGateway> {
   let ready = false;

@@ -55,7 +55,6 @@ export async function withLiveCounts<T>(
       salts,
       overrides,
       store: dryRun(reader),
-      // Only a gateway itself knows what it counts by itself.
       local: new MemoryStore({ now, maxKeys: 1_000 }),
       nowMs: now(),
     });

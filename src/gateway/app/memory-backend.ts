@@ -1,22 +1,16 @@
-/** Counts in this process, for one gateway without Redis. */
-
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/overrides/override.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from './backend.ts';
-import type { OpenResources } from './open-resources.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 
-/** How often the metric of active windows is updated. */
 const SAMPLE_MS = 1_000;
 
-export interface MemoryBackendOptions {
+export interface MemoryBackendOptions extends Pick<GatewayOptions, 'now' | 'resources'> {
   readonly memory: MemoryStore;
   readonly events: BackendEvents;
   readonly telemetry: Pick<Telemetry['store'], 'windowsCounted'>;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly resources: OpenResources;
 }
 
 export function inMemory(options: MemoryBackendOptions): Backend {

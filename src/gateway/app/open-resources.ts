@@ -18,10 +18,11 @@ export class OpenResources {
     return resource;
   }
 
-  /**
-   * Closes everything, in the reverse order of its opening. Rejects with the first error, once it has tried to close
-   * everything.
-   */
+  addClosable<T extends { close(): unknown }>(resource: T): T {
+    return this.add(resource, (opened) => opened.close());
+  }
+
+  /** Closes in the reverse order of opening. Rejects with the first error, once it has tried to close everything. */
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;

@@ -1,22 +1,15 @@
-/** The parts of a running gateway that operations use, and what operators see of its process. */
 import { hostname } from 'node:os';
-import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { Environment } from '../config/settings/environment.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
+import type { Policy } from '../core/policy.ts';
 import type { Denials } from '../denials/denials.ts';
-import { type Gateway, RecentActions } from '../operations/running-gateway.ts';
+import { createRecentActions, type Gateway } from '../operations/running-gateway.ts';
 import { STEP_MS, type TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
-import { visiblePolicies } from './ratelimit/visible-policies.ts';
 import type { SharedState } from './shared-state.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
-export interface OperatedOptions {
-  readonly environment: Environment;
-  readonly policies: PolicySource;
-  readonly telemetry: Telemetry;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+export interface OperatedOptions extends Omit<GatewayOptions, 'resources'> {
   readonly monitor: StoreMonitor;
   readonly shared: SharedState;
   readonly denials: Denials;
@@ -27,7 +20,7 @@ export interface OperatedOptions {
 export function operatedGateway(options: OperatedOptions): Gateway {
   const { environment, policies, telemetry, now, denials, rateLimits, unseenHeaders } = options;
   const { backend, local, salts, overrides } = options.shared;
-  const actions = new RecentActions(now);
+  const actions = createRecentActions(now);
   return {
     policies: visiblePolicies(policies, () => rateLimits?.policies() ?? []),
     salts,
@@ -61,7 +54,36 @@ export function operatedGateway(options: OperatedOptions): Gateway {
   };
 }
 
-/** Samples at the end of each step, until the function that this returns is called. */
+/** The policies that operators see: those of the policy file, then one for each limit of the rate limit service. */
+function visiblePolicies(
+  policies: Gateway['policies'],
+  ofRateLimits: () => readonly Policy[],
+): Gateway['policies'] {
+  let known:
+    | { readonly set: PolicySet; readonly added: readonly Policy[]; all: PolicySet }
+    | undefined;
+  return {
+    get current() {
+      const set = policies.current;
+      const added = ofRateLimits();
+      if (added.length === 0) return set;
+      if (known?.set !== set || known.added !== added) {
+        known = { set, added, all: withPolicies(set, added) };
+      }
+      return known.all;
+    },
+  };
+}
+
+function withPolicies(set: PolicySet, added: readonly Policy[]): PolicySet {
+  const names = new Set(added.map(({ name }) => name));
+  return {
+    ...set,
+    policies: [...set.policies, ...added],
+    has: (name) => set.has(name) || names.has(name),
+  };
+}
+
 export function sampleTraffic(traffic: TrafficHistory, now: () => number): () => void {
   let timer: NodeJS.Timeout;
   const waitForStep = () => {

@@ -1,18 +1,25 @@
 /** Reloads the policies when the policy file, or a file that it refers to, changes. */
-import { ConfigError } from '../config/config-error.ts';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { reloadOnChange } from './reload-on-change.ts';
 
-/** The function that this returns reloads the files at once, and resolves when that is done. */
 export function watchPolicies(
   policies: PolicySource,
   events: Telemetry['policyFile'],
 ): () => Promise<void> {
-  return reloadOnChange(policies, (settledMs) => reload(policies, events, settledMs));
+  return reloadOnChange(policies, {
+    async reload(settledMs) {
+      const reloaded = await policies.reload(settledMs);
+      if (reloaded === undefined) return;
+      events.inForce(policies.digest);
+      events.loaded(policies.current.policies.length);
+      if (reloaded.removed.length > 0) events.removed(reloaded.removed);
+      reportNotes(policies, events);
+    },
+    refused: events.refused,
+  });
 }
 
-/** Reports the policies that the gateway starts with. */
 export function reportPolicies(policies: PolicySource, events: Telemetry['policyFile']): void {
   events.inForce(policies.digest);
   reportNotes(policies, events);
@@ -20,23 +27,4 @@ export function reportPolicies(policies: PolicySource, events: Telemetry['policy
 
 export function reportNotes(policies: PolicySource, events: Telemetry['policyFile']): void {
   for (const note of policies.notes) events.note(note);
-}
-
-/** If the file has mistakes, the previous policies stay in force. */
-async function reload(
-  policies: PolicySource,
-  events: Telemetry['policyFile'],
-  settledMs: number | undefined,
-): Promise<void> {
-  try {
-    const reloaded = await policies.reload(settledMs);
-    if (reloaded === undefined) return;
-    events.inForce(policies.digest);
-    events.loaded(policies.current.policies.length);
-    if (reloaded.removed.length > 0) events.removed(reloaded.removed);
-    reportNotes(policies, events);
-  } catch (error) {
-    // A fault in headgate while it reads a file must not end a gateway that works.
-    events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
-  }
 }

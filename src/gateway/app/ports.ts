@@ -6,13 +6,9 @@ import { canonicalAddress, isLoopback } from '../core/identity/address.ts';
 import { createOpsServer, type OpsServerOptions } from '../server/ops/ops-server.ts';
 import { openProxyPorts, type ProxyPorts, type TakeAt } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { OpenResources } from './open-resources.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 
-export interface PortsOptions {
-  readonly environment: Environment;
-  readonly telemetry: Telemetry;
-  readonly resources: OpenResources;
-}
+export type PortsOptions = Pick<GatewayOptions, 'environment' | 'telemetry' | 'resources'>;
 
 /** Operators see how the gateway ends, so open this before anything else. The result opens the port. */
 export function createOpsPort(
@@ -29,7 +25,7 @@ export function createOpsPort(
     onFault: operators.operationFailed,
     onConnectionFault: (error) => proxies.connectionFailed('ops', error),
   });
-  resources.add(server, (opened) => opened.close());
+  resources.addClosable(server);
   return async () => {
     await server.listen({ host: environment.opsHost, port: environment.opsPort });
     return server.server.address() as AddressInfo;
@@ -38,9 +34,8 @@ export function createOpsPort(
 
 export interface ProxyPortsOptions {
   readonly take: TakeAt;
-  /** Whether another process reads from the connections. */
+  /** Another process reads from the connections. */
   readonly pauseOnConnect: boolean;
-  /** Called before the ports are closed. */
   readonly onClose: () => unknown;
 }
 

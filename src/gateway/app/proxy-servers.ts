@@ -1,11 +1,10 @@
-/** The servers that answer proxies, over HTTP and gRPC. */
 import type { Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import type { CallerOptions } from '../server/callers.ts';
-import type { HandleCheck } from '../server/check-handler.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
+import type { HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -14,7 +13,7 @@ import type { RateLimits } from './ratelimit/rate-limits.ts';
 interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<Telemetry['proxies'], 'unauthorizedRefused' | 'connectionFailed'>;
+  readonly telemetry: Pick<Telemetry, 'proxies'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }
@@ -24,8 +23,8 @@ export function createProxyServers(options: ProxyServersOptions) {
   const { grpcPort, grpcTls: tls, socket } = environment;
   const callers = (port: PortName): CallerOptions => ({
     proxySecrets: environment.proxySecrets,
-    onUnauthorized: telemetry.unauthorizedRefused,
-    onConnectionFault: (error) => telemetry.connectionFailed(port, error),
+    onUnauthorized: telemetry.proxies.unauthorizedRefused,
+    onConnectionFault: (error) => telemetry.proxies.connectionFailed(port, error),
   });
   let isLeaving = false;
   const checkServer = createCheckServer({
@@ -49,7 +48,7 @@ export function createProxyServers(options: ProxyServersOptions) {
     rateLimits === undefined || environment.rateLimit?.httpPort === undefined
       ? undefined
       : createJsonServer({
-          answer: rateLimits.answerJson,
+          answer: rateLimits.service.answerJson,
           ...callers('json'),
           isHealthy: () => !isLeaving && rateLimits.isHealthy(),
         });
@@ -62,7 +61,6 @@ export function createProxyServers(options: ProxyServersOptions) {
       else if (port === 'grpc') grpcServer?.take(connection);
       else jsonServer?.take(connection);
     },
-    /** From now on, each connection is closed with its next response. */
     drain(): void {
       isLeaving = true;
       grpcServer?.drain();

@@ -1,9 +1,7 @@
 /** Keeps something that all gateways share up to date: reads it at intervals, and retries quickly until that succeeds. */
 
 export interface RefresherOptions {
-  /** Rejects if it cannot be read. */
   readonly refresh: () => Promise<void>;
-  /** Between two reads, milliseconds. */
   readonly everyMs: number;
   readonly onFailure: (error: Error) => void;
 }

@@ -1,21 +1,34 @@
 /** Reads files again when they change, or on demand, one time after the other. */
+import { ConfigError } from '../config/config-error.ts';
 import { type Watched, watchFiles } from '../config/file-watch.ts';
 
-/** Reads the files; never rejects. `settledMs`: how long they have not changed; undefined: on demand. */
-type Reload = (settledMs?: number) => Promise<void>;
+interface Reloading {
+  /** `settledMs`: how long the files have not changed; undefined: on demand. */
+  readonly reload: (settledMs?: number) => Promise<void>;
+  /** The files cannot be read, or have mistakes: what was read before stays in force. */
+  readonly refused: (mistakes: readonly string[]) => void;
+}
 
-/**
- * Watches the files, and reloads them once a change has settled. The function that this returns reloads them at once,
- * and resolves when that is done.
- */
-export function reloadOnChange(watched: Watched, reload: Reload): () => Promise<void> {
+/** The function that this returns reloads the files at once, and resolves when that is done. */
+export function reloadOnChange(
+  watched: Watched,
+  { reload, refused }: Reloading,
+): () => Promise<void> {
   let running: Promise<void> | undefined;
   let isDemanded = false;
-  const run = async (settledMs: number | undefined) => {
-    await reload(settledMs);
+  const attempt = async (settledMs?: number) => {
+    try {
+      await reload(settledMs);
+    } catch (error) {
+      // A fault in headgate while it reads a file must not end a gateway that works.
+      refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
+    }
+  };
+  const run = async (settledMs?: number) => {
+    await attempt(settledMs);
     while (isDemanded) {
       isDemanded = false;
-      await reload();
+      await attempt();
     }
     running = undefined;
   };
@@ -26,7 +39,7 @@ export function reloadOnChange(watched: Watched, reload: Reload): () => Promise<
   return () => {
     // The files may have changed since the running reload read them.
     isDemanded = running !== undefined;
-    running ??= run(undefined);
+    running ??= run();
     return running;
   };
 }

@@ -1,14 +1,14 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
-import type { Environment } from '../config/settings/environment.ts';
 import { LocalShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
 import { OverrideBook } from '../stores/overrides/override-book.ts';
-import { DerivedSalts, type SaltBooks } from '../stores/salts/salt-sources.ts';
+import { DerivedSalts } from '../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 import { inMemory } from './memory-backend.ts';
-import type { OpenResources } from './open-resources.ts';
+
 import { Refresher, type RefresherOptions } from './refresher.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
@@ -17,29 +17,14 @@ const SALTS_EVERY_MS = 10_000;
 /** A message announces each change of an override. This is for messages that got lost. */
 const OVERRIDES_EVERY_MS = 5_000;
 
-export interface SharedStateOptions {
-  readonly environment: Environment;
-  readonly telemetry: Telemetry;
+export interface SharedStateOptions extends Omit<GatewayOptions, 'policies'> {
   readonly monitor: StoreMonitor;
   readonly onReset: BackendEvents['onReset'];
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly resources: OpenResources;
 }
 
-export interface SharedState {
-  readonly backend: Backend;
-  /** Counts in this process while the store fails. */
-  readonly local: LocalShare;
-  readonly salts: SaltBooks | DerivedSalts;
-  readonly overrides: OverrideBook;
-  /** Answers queries of other gateways from now on. Before, they get no reply. */
-  answerQueries(answer: BackendEvents['answerQuery']): void;
-  /** Resolves once the store counts, or when the start should not wait any longer. */
-  connect(): Promise<StoreAtStart>;
-}
+export type SharedState = Awaited<ReturnType<typeof createSharedState>>;
 
-export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
+export async function createSharedState(options: SharedStateOptions) {
   const { environment, telemetry, monitor, onReset, now, resources } = options;
   let answer: BackendEvents['answerQuery'] = async () => undefined;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
@@ -53,11 +38,10 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
     answerQuery: (query) => answer(query),
   };
   const backend = await createBackend(memory, events, options);
-  const overrides = resources.add(createOverrides(backend, telemetry, now), (book) => book.close());
+  const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
-  const refresher = (how: RefresherOptions) =>
-    resources.add(new Refresher(how), (opened) => opened.close());
+  const refresher = (how: RefresherOptions) => resources.addClosable(new Refresher(how));
   const saltRefresher = refresher({
     refresh: () => salts.refresh(now()),
     everyMs: SALTS_EVERY_MS,
@@ -73,10 +57,12 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
     local: new LocalShare(memory, backend.place),
     salts,
     overrides,
-    answerQueries(given) {
+    /** Answers queries of other gateways from now on. Before, they get no reply. */
+    answerQueries(given: typeof answer): void {
       answer = given;
     },
-    async connect() {
+    /** Resolves once the store counts, or when the start should not wait any longer. */
+    async connect(): Promise<StoreAtStart> {
       const found = await backend.connect(async () => {
         await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);
       });

@@ -5,8 +5,15 @@ import type { PoliciesByFailureMode } from '../core/policy.ts';
 import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { StoreAnswers } from './store-answers.ts';
-import { StoreHealth } from './store-health.ts';
+import { followAnswers } from './store-answers.ts';
+
+/**
+ * A store that answers now and then, or a cluster that lacks a node, is still degraded. Otherwise the state would change
+ * several times a second, and a scrape would miss short failures.
+ */
+const RECOVERED_AFTER_MS = 5_000;
+/** How often a new connection that counts may end the state at once. Connections may break again and again. */
+const RECOVERED_BY_CONNECTION_EVERY_MS = 60_000;
 
 export type StoreMonitor = ReturnType<typeof monitorStore>;
 
@@ -14,14 +21,10 @@ export function monitorStore(
   { store, peers, operators }: Pick<Telemetry, 'store' | 'peers' | 'operators'>,
   now: () => number,
 ) {
-  const health = new StoreHealth({
-    now,
-    onDegraded: store.degraded,
-    onRecovered: store.recovered,
-  });
+  const health = createHealth(now, store);
   // Put into words only for an operator: while the store fails, there may be thousands a second.
   let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
-  const answers = new StoreAnswers(now);
+  const answers = followAnswers(now);
   const failedBy = (failure: NonNullable<typeof lastFailure>, checks = 0) => {
     lastFailure = failure;
     answers.failed(failure.reason, checks);
@@ -32,20 +35,18 @@ export function monitorStore(
     health.answered();
   };
   return {
-    /** Whether the store failed lately. */
-    isDegraded: (): boolean => health.isDegraded,
+    isDegraded: (): boolean => health.state().isDegraded,
     condition(): StoreCondition {
-      const { isDegraded, sinceMs } = health;
+      const { isDegraded, sinceMs } = health.state();
       const found = isDegraded ? answers.lapses() : undefined;
       const isSilent = isDegraded && found === undefined;
       return {
         isDegraded,
-        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs) : sinceMs,
+        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs()) : sinceMs,
         lapses: found,
         reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
       };
     },
-    /** A round trip succeeded, for so many requests. Milliseconds. */
     answered(durationMs: number, requests: number): void {
       store.answered(durationMs, requests);
       answers.answered(requests);
@@ -54,7 +55,7 @@ export function monitorStore(
     /** `checks`: how many the store did not count for this reason. */
     failed(reason: StoreErrorReason, cause: unknown, checks: number): void {
       const isNew = failedBy({ reason, cause }, checks);
-      store.failed({ reason, cause, isNew });
+      store.failed(reason, cause, isNew);
     },
     /** The store was too slow, and is not used until it answers again. */
     givenUp(): void {
@@ -62,9 +63,7 @@ export function monitorStore(
       failedBy({ reason: 'given_up' });
       answers.givenUp();
     },
-    /** A store that was given up answers a probe. */
     probed: answeredOtherwise,
-    /** A new connection counts. */
     connected(): void {
       answers.answered();
       health.connected();
@@ -81,10 +80,10 @@ export function monitorStore(
     heartbeatAccepted: answeredOtherwise,
     heartbeatLost(error: unknown): void {
       // If the store is degraded, that is logged already.
-      if (!health.isDegraded) peers.heartbeatLost(error);
+      if (!health.state().isDegraded) peers.heartbeatLost(error);
     },
     overridesUnread(error: unknown): void {
-      if (!health.isDegraded) operators.overridesUnread(error);
+      if (!health.state().isDegraded) operators.overridesUnread(error);
     },
   };
 }
@@ -92,4 +91,48 @@ export function monitorStore(
 /** `timeout`, or `connection: ECONNREFUSED` */
 function failureText({ reason, cause }: { readonly reason: string; readonly cause?: unknown }) {
   return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
+}
+
+function createHealth(
+  now: () => number,
+  events: Pick<Telemetry['store'], 'degraded' | 'recovered'>,
+) {
+  let isDegraded = false;
+  let sinceMs = now();
+  let lastFailureMs = Number.NEGATIVE_INFINITY;
+  let lastConnectionMs = Number.NEGATIVE_INFINITY;
+  const recover = () => {
+    isDegraded = false;
+    sinceMs = now();
+    events.recovered();
+  };
+  const answered = () => {
+    // The clock may have been set back.
+    if (isDegraded && Math.abs(now() - lastFailureMs) >= RECOVERED_AFTER_MS) recover();
+  };
+  return {
+    state: () => ({ isDegraded, sinceMs }),
+    /** Returns whether the store was healthy before. */
+    failed(): boolean {
+      const wasHealthy = !isDegraded;
+      isDegraded = true;
+      lastFailureMs = now();
+      if (wasHealthy) {
+        sinceMs = lastFailureMs;
+        events.degraded();
+      }
+      return wasHealthy;
+    },
+    answered,
+    connected(): void {
+      if (!isDegraded) return;
+      const nowMs = now();
+      if (nowMs - lastConnectionMs < RECOVERED_BY_CONNECTION_EVERY_MS) {
+        answered();
+        return;
+      }
+      lastConnectionMs = nowMs;
+      recover();
+    },
+  };
 }

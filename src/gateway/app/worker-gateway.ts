@@ -14,13 +14,10 @@ import { WorkerMetrics } from './workers/worker-metrics.ts';
 const END_WITHIN_MS = 4_000;
 
 export interface WorkerGateway extends Gateway {
-  /** Makes every worker reload its files. */
   reload(): void;
-  /** Replaces the workers one by one. */
   restart(): Promise<void>;
 }
 
-/** The gateway ends when its resources are closed. */
 export function createWorkerGateway(options: PortsOptions): WorkerGateway {
   const { environment, telemetry, resources } = options;
   const metrics = new WorkerMetrics();

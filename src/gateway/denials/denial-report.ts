@@ -59,14 +59,12 @@ export const denialReportSchema = z.object({
 });
 export type DenialReport = Readonly<z.output<typeof denialReportSchema>>;
 
-/** Denials of a client after those of one cause. */
 export const laterSchema = z.object({
   decision_id: text.describe('Id of the last of them.'),
   denials: count,
   last: z.iso.datetime(),
 });
 
-/** A limit as the policy file has it now, and its quota. */
 export const currentQuotaSchema = z.object({
   allows: text,
   remaining: count,
@@ -82,7 +80,6 @@ export function reportOf(client: DeniedClient): DenialReport | undefined {
   return latest && { ...runReport(client, latest), denials: count, since: isoTime(sinceMs) };
 }
 
-/** Denials that have the same cause. */
 export function runReport({ client }: DeniedClient, run: DenialRun): DenialReport {
   const { decision, denial, answered } = run.recorded;
   const { policy, reason, mode, binding } = decision;

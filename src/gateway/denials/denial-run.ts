@@ -1,7 +1,6 @@
 /** Denials of a client in a row that have the same cause, so that each decision id leads to its own cause. */
 import type { Decision, Denial } from '../core/counting/decision.ts';
 
-/** A denial, as it was decided and answered. */
 export interface RecordedDenial {
   readonly decision: Decision;
   readonly denial: Denial;
@@ -13,10 +12,9 @@ export interface DenialRun {
   /** The numbers in the ids of the first and of the last of them. */
   readonly first: number;
   last: number;
-  /** When the first denial was, in milliseconds since the epoch. */
+  /** When the first of them was, milliseconds since the epoch. */
   readonly sinceMs: number;
   lastMs: number;
-  /** The last of them. */
   recorded: RecordedDenial;
   /** An operator reset the quota that denied it, and the client was not denied since. */
   isReset: boolean;

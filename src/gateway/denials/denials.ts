@@ -1,6 +1,9 @@
 /** The denials of a gateway: those that clients got, and those that shadow policies would have given. */
 import type { Decision, Denied } from '../core/counting/decision.ts';
-import { DenialBook, type DenialBookOptions, type DenialLine } from './denial-book.ts';
+import { partitionOf } from '../core/counting/descriptor.ts';
+import { blockOf } from './denial-report.ts';
+import type { RecordedDenial } from './denial-run.ts';
+import { type DeniedClient, DeniedClients } from './denied-clients.ts';
 
 export interface DenialsOptions extends Pick<DenialBookOptions, 'now' | 'idOf'> {
   readonly writeDenied: (line: DenialLine) => void;
@@ -33,34 +36,131 @@ export class Denials {
     }, FLUSH_EVERY_MS).unref();
   }
 
-  /** The id of the next denial of this client. */
   name(decision: Decision, denied: Denied, isShadow: boolean): string {
     return (isShadow ? this.shadow : this.enforced).clients.name(decision, denied);
   }
 
-  /** Call this with each decision that was sent to a proxy. Milliseconds. */
+  /** A decision was sent to a proxy. */
   decided(decision: Decision, dialect: string, durationMs: number): void {
     const { denial } = decision;
     if (denial === undefined || decision.isRepeated) return;
     this.enforced.add({ decision, denial, answered: { dialect, durationMs } });
   }
 
-  /** Call this with each denial by a shadow policy. */
   wouldDeny(decision: Decision): void {
     const { denial } = decision;
     if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
   }
 
-  /** Call this after these store keys were deleted, by any gateway. */
   reset(keys: readonly string[]): void {
     this.enforced.clients.reset(keys);
     this.shadow.clients.reset(keys);
   }
 
-  /** Writes the lines that are left. */
   close(): void {
     clearInterval(this.#flushing);
     this.enforced.close();
     this.shadow.close();
+  }
+}
+
+interface DeniedName {
+  readonly client: string;
+  readonly client_id: string | undefined;
+  /** Denials since the previous line that were not logged. */
+  readonly suppressed: number;
+}
+
+/** The fields of the log line for a denial; docs/logs.md explains them. */
+export type DenialLine = Readonly<ReturnType<typeof denialLine>>;
+
+export function denialLine({ decision, denial, answered }: RecordedDenial, name: DeniedName) {
+  const { policy, reason, mode, binding } = decision;
+  const { client, client_id, suppressed } = name;
+  const counted = binding && partitionOf(binding.key);
+  const { blocked_by, listed_at } = blockOf(denial);
+  return {
+    decision_id: denial.id,
+    trace_id: denial.traceId,
+    policy,
+    limit: binding?.limit.label,
+    reason,
+    mode,
+    identity: denial.identity,
+    client,
+    client_id,
+    came_as: denial.client === client ? undefined : denial.client,
+    counted: counted === client ? undefined : counted,
+    retry_after_ms: binding?.isNeverMet ? undefined : binding?.state.retryAfterMs,
+    blocked_by,
+    listed_at,
+    dialect: answered?.dialect,
+    duration_ms: answered?.durationMs,
+    suppressed,
+  };
+}
+
+interface DenialBookOptions {
+  readonly now: () => number;
+  /** The id of a listed key, by its partition; undefined for every other partition. */
+  readonly idOf: (client: string) => string | undefined;
+  readonly write: (line: DenialLine) => void;
+}
+
+const EVERY_MS = 1_000;
+
+/**
+ * Remembers the clients, and logs at most one line a second for each client and policy, so that a
+ * client that keeps retrying cannot fill the log. Each line says how many denials were not logged since the line before.
+ */
+export class DenialBook {
+  readonly clients: DeniedClients;
+  readonly #options: DenialBookOptions;
+  /** Clients with denials that were not logged, and that no later line has counted yet. */
+  readonly #pending = new Set<DeniedClient>();
+
+  constructor(options: DenialBookOptions) {
+    this.#options = options;
+    this.clients = new DeniedClients({
+      now: options.now,
+      onForgotten: (client) => this.#conclude(client),
+    });
+  }
+
+  add(denial: RecordedDenial): void {
+    const client = this.clients.add(denial);
+    if (this.#options.now() - client.loggedMs >= EVERY_MS) {
+      this.#write(client, client.unlogged);
+      return;
+    }
+    client.unlogged++;
+    this.#pending.add(client);
+  }
+
+  /** Logs the pending denials whose second has passed. */
+  flush(): void {
+    const nowMs = this.#options.now();
+    for (const client of this.#pending) {
+      if (nowMs - client.loggedMs >= EVERY_MS) this.#conclude(client);
+    }
+  }
+
+  close(): void {
+    for (const client of this.#pending) this.#conclude(client);
+  }
+
+  #conclude(client: DeniedClient): void {
+    // The line itself stands for the last of them.
+    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
+  }
+
+  #write(client: DeniedClient, suppressed: number): void {
+    this.#pending.delete(client);
+    client.loggedMs = this.#options.now();
+    client.unlogged = 0;
+    if (client.latest === undefined) return;
+    const { idOf, write } = this.#options;
+    const client_id = idOf(client.client);
+    write(denialLine(client.latest.recorded, { client: client.client, client_id, suppressed }));
   }
 }

@@ -11,35 +11,29 @@ import { isAddress } from '../core/identity/partition.ts';
 import { type DenialRun, haveSameCause, type RecordedDenial } from './denial-run.ts';
 
 export interface DeniedClient {
-  /** Its partition. */
   readonly client: string;
   /** The ids of its denials begin with this. */
   readonly tag: string;
-  /** Denials since `sinceMs`. */
+  /** How many there were since `sinceMs`, milliseconds since the epoch. */
   count: number;
-  /** When the first of them was, in milliseconds since the epoch. */
   sinceMs: number;
-  /** When the last denial was, in milliseconds since the epoch. */
   lastMs: number;
-  /** Its last denials, with one cause. Undefined while the first denial is still being answered. */
+  /** Its last denials, with one cause. There are none while the first denial is still being answered. */
   latest: DenialRun | undefined;
-  /** When the last line about it was logged, milliseconds since the epoch. */
+  /** When the last line about it was logged. */
   loggedMs: number;
   /** Denials since then. */
   unlogged: number;
 }
 
 interface Entry extends DeniedClient {
-  /** Denials that have an id. */
   named: number;
-  /** Oldest first. */
   readonly earlier: DenialRun[];
 }
 
-/** What is known of a decision id. */
 export interface FoundDenial {
   readonly client: DeniedClient;
-  /** Undefined if the denial itself is no longer kept. */
+  /** It is undefined if the denial itself is no longer kept. */
   readonly run: DenialRun | undefined;
 }
 
@@ -55,9 +49,7 @@ const QUIET_MS = 600_000;
 const MALFORMED: ReadonlySet<Decision['reason']> = new Set(['malformed_path', 'malformed_host']);
 
 export interface DeniedClientsOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called for each client that is forgotten because there are too many. */
   readonly onForgotten: (client: DeniedClient) => void;
 }
 
@@ -121,7 +113,6 @@ export class DeniedClients {
     return { client, run: runs.findLast(({ first, last }) => first <= number && number <= last) };
   }
 
-  /** Call this after these store keys were deleted. */
   reset(keys: readonly string[]): void {
     const deleted = new Set(keys);
     const mark = (run: DenialRun) => {

@@ -5,10 +5,12 @@ import { DAY_MS } from '../core/identity/salts.ts';
 import type { Override, Terms } from '../stores/overrides/override.ts';
 import type { OperatorAction } from '../telemetry/operators.ts';
 import { OperationError } from './operation-error.ts';
+import type { Input } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { OverrideReport } from './schemas/overrides.ts';
 import { storeErrorText } from './store-text.ts';
+
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
 /** Makes a change and logs it. Rejects with an OperationError if the store did not confirm the change. */
@@ -68,14 +70,9 @@ function unconfirmed(error: unknown): never {
   throw new StoreError('connection', error.message, { cause: error });
 }
 
-interface WrittenTerms {
-  /** A duration such as `30min`. */
-  readonly for: string;
-  readonly reason: string;
-  readonly by?: string | undefined;
-}
-
 const LONGEST_MS = 31 * DAY_MS;
+
+type WrittenTerms = Pick<Input<'block'>, 'for' | 'reason' | 'by'>;
 
 /** Throws an OperationError for a duration that cannot be read or is too long. */
 export function termsOf(

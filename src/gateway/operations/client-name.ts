@@ -18,6 +18,7 @@ import { DAY_MS, periodStart, type Salts } from '../core/identity/salts.ts';
 import type { Naming } from '../core/matching/policy-set.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { OperationError } from './operation-error.ts';
+import type { Gateway } from './running-gateway.ts';
 
 export interface KnownClient {
   /** The name that answers and the audit log use. */
@@ -26,13 +27,12 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
-  /** The address, in its canonical spelling; undefined for a client that was not named by one address. */
+  /** The canonical spelling of the one address that named the client. */
   readonly text?: string;
-  /** The address with its wider networks; undefined for a client that was not named by an address. */
   readonly address?: AddressPartition;
   /** The address that sent the key or the user, if a decision found it. */
   readonly behind?: string | undefined;
-  /** Whether this is the address of a trusted proxy, which many clients share. */
+  /** Many clients share the address of a trusted proxy. */
   readonly isProxy: boolean;
   /** The name of an override that lasts until then. Throws an OperationError if there is none. */
   overrideName(untilMs: number): OverrideName;
@@ -40,7 +40,7 @@ export interface KnownClient {
 
 interface OverrideName {
   readonly client: string;
-  /** Whether the name is under the salt that changes every 31 days. */
+  /** It is a pseudonym under the salt that changes every 31 days. */
   readonly isLong: boolean;
 }
 
@@ -101,7 +101,6 @@ function partitionOf(
   return unlistedKeyPartition(Buffer.from(sha256, 'hex').toString('base64url'));
 }
 
-/** A client whose partition never changes, such as a key or a user. */
 function withOneName(partition: string): KnownClient {
   return {
     subject: partition,
@@ -151,12 +150,20 @@ function namedUntil(partition: string, endMs: number): KnownClient {
 
 interface NamedNetwork {
   readonly address: string;
-  /** The prefix length as the operator wrote it. */
   readonly bits: string | undefined;
 }
 
-/** Throws an OperationError for a range, which is not one client; an IPv6 network that the policy file counts is one. */
-export function refuseRange(text: string, { ipv6Prefixes }: Naming, use: 'reset' | 'show'): void {
+type Known = Pick<Gateway, 'policies' | 'salts' | 'now'>;
+
+/** `use`: what the client is named for, if that needs one client. Throws an OperationError as `clientNamed` does. */
+export function clientNow(text: string, { policies, salts, now }: Known, use?: 'reset' | 'show') {
+  const { naming } = policies.current;
+  if (use !== undefined) refuseRange(text, naming, use);
+  return clientNamed(text, naming, salts.at(now(), true));
+}
+
+/** A range is not one client; an IPv6 network that the policy file counts is one. */
+function refuseRange(text: string, { ipv6Prefixes }: Naming, use: 'reset' | 'show'): void {
   const [, address = '', bits] = /^([\d.:a-f]+)\/(\d+)$/i.exec(text) ?? [];
   if (bits === undefined || isCounted(address, bits, ipv6Prefixes)) return;
   throw new OperationError(

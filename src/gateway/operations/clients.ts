@@ -1,5 +1,3 @@
-/** Resets, blocks and exempts clients. */
-
 import { keysOf } from '../core/counting/descriptor.ts';
 import { StoreError } from '../core/counting/store.ts';
 import type { Access } from '../core/identity/access-lists.ts';
@@ -12,7 +10,7 @@ import {
 } from '../core/identity/partition.ts';
 import { clientSubject, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce, termsOf } from './changes.ts';
-import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
+import { clientNow, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
@@ -158,12 +156,7 @@ function namedClient({ policies }: Gateway, client: string) {
 /** `access`: what is changed of it; a reset changes none. */
 async function findClient(gateway: Gateway, text: string, access?: Access): Promise<KnownClient> {
   const id = decisionIdIn(text);
-  if (id === undefined) {
-    const salts = gateway.salts.at(gateway.now(), true);
-    const { naming } = gateway.policies.current;
-    if (access === undefined) refuseRange(text, naming, 'reset');
-    return clientNamed(text, naming, salts);
-  }
+  if (id === undefined) return clientNow(text, gateway, access === undefined ? 'reset' : undefined);
   const denial = await deniedBy(gateway, id);
   if ('latest' in denial) {
     // Its key or user, which an exemption is for, is no longer known.

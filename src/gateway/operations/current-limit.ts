@@ -1,10 +1,11 @@
 /** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
 import type { BindingQuota } from '../core/counting/decision.ts';
 import { descriptor, type LimitDescriptor } from '../core/counting/descriptor.ts';
-import type { QuotaReader } from '../core/counting/store.ts';
+import type { QuotaReader, QuotaState } from '../core/counting/store.ts';
 import { everyLimit, type Limit, type Policy } from '../core/policy.ts';
 import type { CurrentQuota } from '../denials/denial-report.ts';
 import { PARTITION } from './client-name.ts';
+
 /** Undefined if no policy has the limit any more. Rejects with a StoreError. */
 export async function currentQuota(
   { limit: denied, key }: BindingQuota,
@@ -18,15 +19,16 @@ export async function currentQuota(
   const limit = same.find(({ description }) => description === denied.description) ?? same[0];
   if (limit === undefined) return undefined;
   const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
-  const [state] = states;
-  return (
-    state && {
-      allows: limit.description,
-      remaining: state.remaining,
-      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
-      reset_after_ms: state.resetAfterMs,
-    }
-  );
+  return states[0] && quotaReport(limit, states[0]);
+}
+
+export function quotaReport({ description, cost }: Limit, state: QuotaState): CurrentQuota {
+  return {
+    allows: description,
+    remaining: state.remaining,
+    ...(state.limit >= cost && { retry_after_ms: state.retryAfterMs }),
+    reset_after_ms: state.resetAfterMs,
+  };
 }
 
 /** Another gateway says what it counted. None if no policy has the limit any more. */

@@ -21,7 +21,6 @@ import type { Gateway } from './running-gateway.ts';
 
 /** Most reports that one gateway sends in one reply. */
 export const MOST_REPORTS = 100;
-/** Clients that are searched in one turn of the event loop. */
 const SEARCHED_AT_ONCE = 200;
 const partition = z.string().max(64);
 
@@ -34,7 +33,6 @@ const querySchema = z.discriminatedUnion('about', [
     filter: deniedFilterSchema.optional(),
   }),
   z.object({ about: z.literal('decision'), id: z.string().max(64) }),
-  /** The denials of a client, by all of its partitions. */
   z.object({ about: z.literal('client'), names: z.array(partition).max(100) }),
 ]);
 export type Query = z.output<typeof querySchema>;
@@ -55,7 +53,6 @@ export const forgottenSchema = z.object({
 });
 export type Forgotten = z.output<typeof forgottenSchema>['forgotten'];
 
-/** Leaves out what is not a report. */
 export function reportsIn(answer: unknown): DenialReport[] {
   if (!Array.isArray(answer)) return [];
   return answer
@@ -126,7 +123,6 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
   );
 }
 
-/** Adds whether the policy file still has the entry that blocked the client. */
 function withListing(
   { policies }: Gateway,
   run: DenialRun | undefined,

@@ -122,7 +122,6 @@ async function findDenial(gateway: Gateway, id: string): Promise<Found | Forgott
   );
 }
 
-/** `forgotten`: the client of the decision. */
 export function noLongerKept(id: string, { client, latest }: Forgotten): OperationError {
   return new OperationError(
     'not_found',
@@ -130,7 +129,6 @@ export function noLongerKept(id: string, { client, latest }: Forgotten): Operati
   );
 }
 
-/** `names`: every partition of the client that an override can name. */
 function blockFields(gateway: Gateway, report: DenialReport, names: readonly string[]) {
   const { overrides, policies, now } = gateway;
   const { listed_at: place, is_listed: isListed } = report;

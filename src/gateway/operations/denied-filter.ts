@@ -1,8 +1,7 @@
-/** Finds denied clients by what an operator knows of them. */
 import { z } from 'zod';
 import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
-import { clientNamed } from './client-name.ts';
+import { clientNow } from './client-name.ts';
 import { OperationError } from './operation-error.ts';
 import { listedFields } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -18,12 +17,11 @@ export type DeniedFilter = z.output<typeof deniedFilterSchema>;
 
 const DECISION_ID = /^([0-9a-f]{12}-)\d+$/;
 
-export function deniedFilter(text: string, { policies, salts, now }: Gateway): DeniedFilter {
+export function deniedFilter(text: string, gateway: Gateway): DeniedFilter {
   try {
     // One letter is the beginning of a word, and also the client that stands for all.
     if (text.length === 1) return { part: text.toLowerCase() };
-    const { own } = clientNamed(text, policies.current.naming, salts.at(now(), true));
-    return { clients: [...own] };
+    return { clients: [...clientNow(text, gateway).own] };
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
     const part = text.toLowerCase();

@@ -19,11 +19,9 @@ export interface ClientContext {
   readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
   readonly overrides: OverrideLists;
   readonly salts: SaltSource;
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** Call the result with every event of a check. */
 export function createClientSteps(context: ClientContext): (event: TraceEvent) => Step[] {
   let ofAddress: readonly string[] = [];
   return (event) => {

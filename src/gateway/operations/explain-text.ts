@@ -11,7 +11,6 @@ import type {
   TraceEvent,
 } from '../core/trace.ts';
 
-/** The steps of a decision, in order. */
 type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
 
 export interface Step {
@@ -141,7 +140,7 @@ function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent
 const REASONS: Readonly<Record<PolicyReason, string>> = {
   'most-specific': 'it is the most specific match',
   'named-by-proxy': 'the proxy names it for this route',
-  always: 'it has always: true',
+  always: 'it applies to every request (always: true)',
   'other-reading': 'it matches another reading of the path',
   'nothing-matches': 'no other policy matches',
 };

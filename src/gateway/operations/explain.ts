@@ -24,51 +24,35 @@ import { DEFAULT_DIALECT } from './request-form.ts';
 import type { Gateway } from './running-gateway.ts';
 import { unavailableText } from './store-text.ts';
 
-/** A request as the client sends it, and the addresses around the proxy. */
 export interface ExplainedRequest {
   readonly method: string;
   /** A path or a whole URL. It is explained exactly as written. */
   readonly url: string;
   /** The client sends them in this order. A name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The address of the proxy. */
   readonly proxy: string;
-  /** The address that connected to the proxy. */
   readonly peer?: string | undefined;
-  /** The client's address as the proxy reports it. */
   readonly client?: string | undefined;
-  /** The name of a dialect, by which the answer is rendered. */
   readonly dialect?: string | undefined;
 }
 
-/** Everything that the decision depends on besides the request. */
 export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
   readonly overrides: OverrideLists & { readonly current: Overrides };
-  /** Must not count the request: see core/dry-run.ts. */
+  /** Neither of these may count the request: see core/counting/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Must not count the request either. */
   readonly local: LocalLimiter;
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-export interface ExplainedAnswer {
-  readonly dialect: string;
-  /** The status that the gateway would answer to the proxy. */
-  readonly status: number;
-  /** Name, value, name, value. */
-  readonly headers: readonly string[];
-  readonly body: string;
-}
+export type ExplainedAnswer = Output<'explain'>['answer'];
 
 export interface Explanation {
-  readonly steps: readonly Step[];
+  readonly steps: Step[];
   readonly answer: ExplainedAnswer;
 }
 
-/** A context without counts and overrides. */
 export function freshContext(policies: PolicySet, nowMs: number): ExplainContext {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
   const overrides = { current: NO_OVERRIDES, list: () => [], ended: () => [] };
@@ -98,7 +82,7 @@ export async function explain(
   return { steps, answer: renderAnswer(decision, policies.answers) };
 }
 
-/** Renders a decision as this dialect answers it. Throws an OperationError that lists the names if there is no such dialect. */
+/** Throws an OperationError that lists the names if there is no such dialect. */
 export function answerBy(dialect: string) {
   const found = DIALECTS.find(({ name }) => name === dialect);
   if (found === undefined) {
@@ -109,11 +93,10 @@ export function answerBy(dialect: string) {
   }
   return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
     const { status, headers, body } = found.render(decision, style);
-    return { dialect, status, headers, body };
+    return { dialect, status, headers: [...headers], body };
   };
 }
 
-/** The request as a dialect would parse it from what the proxy sends. */
 export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
   const { method, url, headers, proxy, peer, client } = request;
   const fields = joined(headers);
@@ -154,7 +137,6 @@ function split(url: string): { host?: string; target: string } {
   return host === undefined ? { target: url } : { host, target: target || '/' };
 }
 
-/** Explains by the policies, counters and overrides of this gateway. */
 export async function explainNow(
   gateway: Gateway,
   { headers, ...request }: Input<'explain'>,
@@ -168,7 +150,7 @@ export async function explainNow(
       throw error;
     }
   };
-  const { steps, answer } = await explain(
+  const explanation = await explain(
     { ...request, headers: fieldsOf(headers) },
     {
       policies: gateway.policies.current,
@@ -180,13 +162,11 @@ export async function explainNow(
     },
   );
   return {
-    steps: [...steps],
+    ...explanation,
     ...(failure && { store_unavailable: unavailableText(failure, gateway) }),
-    answer: { ...answer, headers: [...answer.headers] },
   };
 }
 
-/** One entry for each value of each name. */
 function fieldsOf(headers: Input<'explain'>['headers']): ExplainedRequest['headers'] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),

@@ -1,4 +1,3 @@
-/** What one gateway reports to another for the overview: its traffic and its state. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
@@ -14,14 +13,13 @@ const LONGEST_REASON = 100;
 
 export const reportQuerySchema = z.object({
   about: z.literal('overview'),
-  /** The end of the last step to report, milliseconds since the epoch. */
+  /** The end of the last step, milliseconds since the epoch. */
   untilMs: z.int().min(0),
 });
 type ReportQuery = z.output<typeof reportQuerySchema>;
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
 const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
-/** Milliseconds since the epoch. */
 const moment = z
   .int()
   .min(0)
@@ -55,9 +53,8 @@ const gatewayReportSchema = z.object({
       })
       .optional(),
   }),
-  /** Absent if no check came from such a proxy since the policy file was loaded. */
+  /** It is absent if no check came from such a proxy since the policy file was loaded. */
   untrusted_proxy: z.object({ atMs: moment }).optional(),
-  /** Absent if every caller had the secret. */
   refused_caller: z.object({ atMs: moment }).optional(),
   actions: z
     .array(

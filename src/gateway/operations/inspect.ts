@@ -1,11 +1,9 @@
-/** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
-
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
-import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
-import { limitLabelled } from './current-limit.ts';
+import { clientNow, decisionIdIn } from './client-name.ts';
+import { limitLabelled, quotaReport } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf, countedBy, type InspectedClient } from './inspected-client.ts';
 import type { Input, Output } from './operation-table.ts';
@@ -54,10 +52,7 @@ export async function inspectClient(
       policy: limit.policy.name,
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
       limit: limit.label,
-      allows: limit.description,
-      remaining: state.remaining,
-      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
-      reset_after_ms: state.resetAfterMs,
+      ...quotaReport(limit, state),
     })),
     overrides: gateway.overrides
       .list()
@@ -71,10 +66,7 @@ export async function inspectClient(
 async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
-    const salts = gateway.salts.at(gateway.now(), true);
-    const { naming } = gateway.policies.current;
-    refuseRange(text, naming, 'show');
-    const named = clientNamed(text, naming, salts);
+    const named = clientNow(text, gateway, 'show');
     return { ...named, partition: named.subject };
   }
   const denial = await deniedBy(gateway, id);

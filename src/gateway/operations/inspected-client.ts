@@ -5,7 +5,7 @@ import {
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
-import { type ClientAccess, NOT_LISTED } from '../core/identity/access-lists.ts';
+import { NOT_LISTED } from '../core/identity/access-lists.ts';
 import { compileAccess } from '../core/identity/client-access.ts';
 import {
   type AddressPartition,
@@ -20,13 +20,12 @@ import type { AccessEvent } from '../core/trace.ts';
 import { limitLabelled } from './current-limit.ts';
 import { listedReports } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { ListedReport } from './schemas/fields.ts';
+
 export interface InspectedClient {
   readonly partition: string;
   /** Every partition that may be counted for this client. */
   readonly partitions: readonly string[];
   readonly address?: AddressPartition;
-  /** The address that the operator named, in its canonical spelling. */
   readonly text?: string;
   /** The limit that denied it, and the partition that the limit counted. */
   readonly denied?: { readonly label: string; readonly counted: string } | undefined;
@@ -116,17 +115,10 @@ function addressNamed(pseudonym: string): AddressPartition {
 /** Stands for an address that is not known. No list or proxy has it. */
 const UNKNOWN = '0.0.0.0';
 
-export interface InspectedAccess {
-  readonly access: ClientAccess | undefined;
-  readonly listed: readonly ListedReport[];
-  /** The client has an address that the lists of the policy file may name, and only its pseudonym is known. */
-  readonly isAddressUnknown: boolean;
-}
-
 export function accessOf(
   { partition, partitions, address, text }: InspectedClient,
   { policies, overrides, salts, now }: Gateway,
-): InspectedAccess {
+) {
   const { accessLists, trustedProxies } = policies.current.naming;
   const { listedClients } = policies.current;
   const nowMs = now();
@@ -159,6 +151,7 @@ export function accessOf(
   return {
     access,
     listed: events.flatMap((event) => listedReports(event, nowMs)),
+    /** The lists of the policy file may name the address, of which only the pseudonym is known. */
     isAddressUnknown:
       isAddress(partition) &&
       text === undefined &&

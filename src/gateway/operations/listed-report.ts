@@ -29,7 +29,6 @@ function whyIdle(list: List, isShared: boolean, { access }: AccessEvent): string
     : 'exempt wins over block';
 }
 
-/** `whyIdle`: why the entry has no effect. */
 export function listedReport(list: List, entry: ListEntry, whyIdle?: string): ListedReport {
   const { address, key, place, comment, expiresMs } = entry;
   const named = key === undefined ? (address ?? '') : `key ${key}`;
@@ -51,12 +50,10 @@ export function listedReport(list: List, entry: ListEntry, whyIdle?: string): Li
   };
 }
 
-/** The entry of `block` at this place. */
 export function blockAt(place: string | undefined, { naming }: PolicySet): ListEntry | undefined {
   return naming.accessLists.block.find((entry) => entry.place === place && place !== undefined);
 }
 
-/** Whether the policy file still has this entry of `block` at its place. */
 export function isStillListed(entry: ListEntry | undefined, policies: PolicySet): boolean {
   const now = blockAt(entry?.place, policies);
   return now !== undefined && now.address === entry?.address && now.key === entry?.key;

@@ -1,5 +1,3 @@
-/** Changes the log level, or logs a sample of the allowed requests, temporarily. */
-
 import { LOG_SUBJECTS, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce, termsOf } from './changes.ts';
 import { OperationError } from './operation-error.ts';

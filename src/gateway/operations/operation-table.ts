@@ -37,7 +37,5 @@ type Schemas<Name extends OperationName> = (typeof OPERATIONS)[Name];
 
 /** What a caller sends; fields with a default may be absent. */
 export type Call<Name extends OperationName> = z.input<Schemas<Name>['input']>;
-/** What the function of the operation receives. */
 export type Input<Name extends OperationName> = z.output<Schemas<Name>['input']>;
-/** What the gateway answers. */
 export type Output<Name extends OperationName> = z.output<Schemas<Name>['output']>;

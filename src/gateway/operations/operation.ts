@@ -13,12 +13,10 @@ export interface Operation<
   readonly output: Output;
 }
 
-/** The fields of the input that stand in the path. */
 export function pathFields({ path }: Operation): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 }
 
-/** Where all other fields of the input stand. */
 export function placeOfFields({ method }: Operation): 'query' | 'body' {
   return method === 'POST' || method === 'PUT' ? 'body' : 'query';
 }

@@ -1,4 +1,3 @@
-/** Reports clients and overrides as operators see them. */
 import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride, Override } from '../stores/overrides/override.ts';
@@ -40,7 +39,6 @@ function termsOf({ sinceMs, untilMs, reason, by }: Override) {
   return { since: isoTime(sinceMs), until: isoTime(untilMs), reason, by };
 }
 
-/** The parts of the override book that reports are made from. */
 export interface OverrideLists {
   /** The next to end comes first. */
   list(): readonly Override[];
@@ -48,7 +46,6 @@ export interface OverrideLists {
   ended(): readonly EndedOverride[];
 }
 
-/** The overrides in force that name a client by one of these partitions. */
 export function overridesOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'list'>,
@@ -56,7 +53,6 @@ export function overridesOf(
   return overrides.list().filter((each): each is OfClient => isOf(names, each));
 }
 
-/** The last override to end that named a client by one of these partitions. */
 export function endedOverrideOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'ended'>,

@@ -54,31 +54,23 @@ function manyDenials({
   const [most] = policies.toSorted((a, b) => b.rates.denials - a.rates.denials);
   const by = most === undefined || most.rates.denials === 0 ? '' : `, most of them by ${most.name}`;
   const share = shareText(denials, requests);
-  return [
-    {
-      level: 'warning',
-      text: `${share} of the requests were denied in the last ${rateMs / 1_000} s${by}.`,
-    },
-  ];
+  return [warning(`${share} of the requests were denied in the last ${rateMs / 1_000} s${by}.`)];
 }
 
 function silentGateways({ gateways: { asked, answered } }: Known): StatusLine[] {
   if (answered >= asked) return [];
   const text = `${asked - answered} of ${plural(asked, 'gateway')} did not answer: the numbers lack theirs.`;
-  return [{ level: 'warning', text }];
+  return [warning(text)];
 }
 
 function policyFileFaults({ policy_file: { digests, refused }, time }: Known): StatusLine[] {
   const lines: StatusLine[] = [];
   if (refused !== undefined) {
     const text = `A policy file was refused at ${clockText(refused.at, time)}, so the one before stays in force: ${firstText(refused.mistakes)}`;
-    lines.push({ level: 'warning', text });
+    lines.push(warning(text));
   }
   if (digests.length > 1) {
-    lines.push({
-      level: 'warning',
-      text: `The gateways have ${digests.length} different policy files.`,
-    });
+    lines.push(warning(`The gateways have ${digests.length} different policy files.`));
   }
   return lines;
 }
@@ -93,20 +85,22 @@ function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Know
   if (found === undefined) return [];
   const where = answered > 1 ? ` to ${found.gateways} of ${plural(answered, 'gateway')}` : '';
   const text = `A proxy outside identity.trusted_proxies sends checks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
-  return [{ level: 'warning', text }];
+  return [warning(text)];
 }
 
-/** Overrides that are easily forgotten. */
 function changedModes({ policies }: Known): StatusLine[] {
   const changed = policies.filter(({ mode, mode_of_file: ofFile }) => mode !== ofFile);
   if (changed.length > MOST_MODES) {
     const names = listText(changed.map(({ name }) => name));
-    return [{ level: 'warning', text: `An operator changed the modes of ${names}.` }];
+    return [warning(`An operator changed the modes of ${names}.`)];
   }
-  return changed.map(({ name, mode, mode_of_file: ofFile }) => ({
-    level: 'warning',
-    text: `An operator set ${name} to ${mode}; the policy file says ${ofFile}.`,
-  }));
+  return changed.map(({ name, mode, mode_of_file: ofFile }) =>
+    warning(`An operator set ${name} to ${mode}; the policy file says ${ofFile}.`),
+  );
 }
 
 const MOST_MODES = 3;
+
+function warning(text: string): StatusLine {
+  return { level: 'warning', text };
+}

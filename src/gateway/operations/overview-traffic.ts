@@ -1,4 +1,3 @@
-/** Adds up the traffic that gateways report, for each policy. */
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
 import { type GatewayReport, MOST_POLICIES } from './gateway-report.ts';
 import type { Output } from './operation-table.ts';
@@ -9,7 +8,7 @@ import type { Gateway } from './running-gateway.ts';
 export const RATE_MS = 2 * STEP_MS;
 
 type Rates = Output<'overview'>['rates'];
-type Counts = Readonly<Record<'requests' | 'denials' | 'would_deny', readonly number[]>>;
+type Counts = Readonly<Record<keyof Rates, readonly number[]>>;
 type Series = Output<'overview'>['without_policy'];
 
 /** Unknown policies are left out: another gateway may still have them, or anyone may have made them up. */
@@ -65,7 +64,6 @@ function busiestOf(
   return policies.filter(({ name }) => names.has(name));
 }
 
-/** Per second. */
 function ratesOf({ requests, denials, would_deny: wouldDeny }: Counts): Rates {
   return {
     requests: perSecond(requests),
@@ -75,13 +73,11 @@ function ratesOf({ requests, denials, would_deny: wouldDeny }: Counts): Rates {
 }
 
 export function sumOfRates(all: readonly Rates[]): Rates {
-  const sum = { requests: 0, denials: 0, would_deny: 0 };
-  for (const rates of all) {
-    sum.requests += rates.requests;
-    sum.denials += rates.denials;
-    sum.would_deny += rates.would_deny;
-  }
-  return sum;
+  return {
+    requests: sumOf(all.map(({ requests }) => requests)),
+    denials: sumOf(all.map(({ denials }) => denials)),
+    would_deny: sumOf(all.map(({ would_deny: wouldDeny }) => wouldDeny)),
+  };
 }
 
 function perSecond(counts: readonly number[]): number {

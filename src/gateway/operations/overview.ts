@@ -22,10 +22,9 @@ const MOST_LISTED = 20;
 /** The policy of requests that were decided before any policy was looked at. */
 const NO_POLICY = 'none';
 
-/** Pages poll the overview, so callers share one that is not older than this. */
+/** Pages poll the overview, so callers share one that is not older than this, unless an operator did something. */
 const SHARED_FOR_MS = 1_000;
 
-/** Callers within a second share an overview, but an operator sees each action at once. Never rejects. */
 export function createOverview(gateway: Gateway): () => Promise<Output<'overview'>> {
   let shared: Promise<Output<'overview'>> | undefined;
   let sharedMs = 0;

@@ -1,5 +1,3 @@
-/** Lists policies, and changes the mode of one temporarily. */
-
 import { modeOf } from '../core/overrides.ts';
 import type { Limit, Policy } from '../core/policy.ts';
 import { type Override, policySubject } from '../stores/overrides/override.ts';
@@ -22,7 +20,6 @@ export function listPolicies({ overrides, policies }: Gateway): Output<'listPoli
   };
 }
 
-/** The limits of a policy in words, and those of each plan. */
 function limitTexts({ limits, plans }: Policy) {
   const textsOf = (some: readonly Limit[]) =>
     some.map(({ description, per }) => `${description}, per ${per}`);
@@ -39,12 +36,8 @@ export async function setMode(
   { policy, mode, ...written }: Input<'setMode'>,
 ): Promise<OverrideReport> {
   requirePolicy(gateway, policy);
-  const override: Override = {
-    about: 'policy',
-    policy,
-    mode,
-    ...termsOf(written, gateway.now()),
-  };
+  const terms = termsOf(written, gateway.now());
+  const override: Override = { about: 'policy', policy, mode, ...terms };
   return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
 }
 
@@ -60,7 +53,6 @@ export async function restoreMode(
   return { policy };
 }
 
-/** Throws an OperationError for a policy that does not exist. */
 export function requirePolicy({ policies }: Gateway, name: string): void {
   if (policies.current.has(name)) return;
   const names = policies.current.policies.map((policy) => policy.name).join(', ');

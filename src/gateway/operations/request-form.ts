@@ -1,11 +1,9 @@
-/** How the parts of an explained request are written. A part in another form would be ignored. */
 import { METHOD_PATTERN } from '../config/policy-file/match.ts';
 import { canonicalAddress } from '../core/identity/address.ts';
 import { DIALECT_NAMES } from '../dialects/index.ts';
 
 export { DIALECT_NAMES };
 
-/** The proxy whose answer is shown if the caller names none. */
 export const DEFAULT_DIALECT = 'envoy';
 
 export const ADDRESS_FORM = 'must be an IP address, such as 203.0.113.9 or 2001:db8::1';

@@ -1,4 +1,3 @@
-/** The parts of a running gateway that operations need. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/counting/store.ts';
 import type { UnseenHeader } from '../core/header-watch.ts';
@@ -34,30 +33,25 @@ export interface Gateway {
   knownGateways(): number;
   /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
-  /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
   audit(action: OperatorAction, isConfirmed: boolean): void;
   readonly status: GatewayStatus;
-  /** Milliseconds since the epoch. */
   now(): number;
 }
 
-/** What this process did in the last minutes, and how it is. */
 export interface GatewayStatus {
   readonly isWorker: boolean;
-  /** Name of the machine or container. */
   readonly host: string;
   readonly traffic: Pick<TrafficHistory, 'series'>;
-  readonly actions: Pick<RecentActions, 'list'>;
+  readonly actions: { readonly list: readonly ActionReport[] };
   readonly storeKind: 'memory' | 'redis';
   store(): StoreCondition;
   /** The version of Redis, if it answers. Never rejects. */
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
-  readonly proxyFaults: ProxyFaults;
+  readonly proxyFaults: Readonly<ProxyFaults>;
 }
 
 export interface StoreCondition {
-  /** The store failed lately. */
   readonly isDegraded: boolean;
   /** When that last changed or, for a store that does not answer, since when; milliseconds since the epoch. */
   readonly sinceMs: number;
@@ -67,7 +61,6 @@ export interface StoreCondition {
   readonly lapses: StoreLapses | undefined;
 }
 
-/** The checks of the last seconds. */
 export interface StoreLapses {
   readonly failed: number;
   readonly checks: number;
@@ -84,30 +77,24 @@ export interface StoreStats {
 /** The last operator actions at this gateway, as the audit log has them. */
 export const MOST_ACTIONS = 20;
 
-export class RecentActions {
-  readonly #now: () => number;
-  /** Newest first. */
-  #actions: readonly ActionReport[] = [];
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  get list(): readonly ActionReport[] {
-    return this.#actions;
-  }
-
-  /** `isConfirmed`: whether the store confirmed the change. */
-  add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
-    const report: ActionReport = {
-      at: isoTime(this.#now()),
-      action: String(action),
-      change: String(change),
-      by: String(by),
-      ...(subject !== undefined && { subject: String(subject) }),
-      ...(reason !== undefined && { reason: String(reason) }),
-      is_confirmed: isConfirmed,
-    };
-    this.#actions = [report, ...this.#actions.slice(0, MOST_ACTIONS - 1)];
-  }
+export function createRecentActions(now: () => number) {
+  let list: readonly ActionReport[] = [];
+  return {
+    /** Newest first. */
+    get list(): readonly ActionReport[] {
+      return list;
+    },
+    add({ action, subject, change, by, reason }: OperatorAction, isConfirmed: boolean): void {
+      const report: ActionReport = {
+        at: isoTime(now()),
+        action: String(action),
+        change: String(change),
+        by: String(by),
+        ...(subject !== undefined && { subject: String(subject) }),
+        ...(reason !== undefined && { reason: String(reason) }),
+        is_confirmed: isConfirmed,
+      };
+      list = [report, ...list.slice(0, MOST_ACTIONS - 1)];
+    },
+  };
 }

@@ -1,5 +1,3 @@
-/** Reports what the counters take up. */
-
 import { StoreError } from '../core/counting/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { refusedFile, reportsOfAll } from './gateway-report.ts';

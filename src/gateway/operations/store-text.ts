@@ -112,7 +112,6 @@ export function storeErrorText({ message, reason }: StoreError): string {
   return `${what} (${reason})${remedy}`;
 }
 
-/** A sentence for what could not be read. */
 export function unavailableText(error: StoreError, gateway: Gateway): string {
   return isSilence(error.reason) ? silenceText(gateway) : `${storeErrorText(error)}.`;
 }

@@ -53,14 +53,12 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-interface Gateways {
-  readonly asked: number;
-  readonly answered: number;
-  readonly workers: number;
-}
-
 /** `3 gateways`, `4 workers`, `5 gateways (4 workers among them)`, `1 of 2 gateways`. Every process that answers is a gateway. */
-export function gatewaysText({ asked, answered, workers }: Gateways): string {
+export function gatewaysText({
+  asked,
+  answered,
+  workers,
+}: Readonly<Record<'asked' | 'answered' | 'workers', number>>): string {
   if (answered < asked) return `${answered} of ${plural(asked, 'gateway')}`;
   if (workers === answered) return plural(answered, 'worker');
   const some = workers === 0 ? '' : ` (${plural(workers, 'worker')} among them)`;

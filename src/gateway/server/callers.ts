@@ -3,12 +3,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderFields } from '../core/check-request.ts';
 
-/** What each server of proxies knows about its callers. */
 export interface CallerOptions {
   /** A caller must send one of these as a header or as metadata. If there are none, every caller is answered. */
   readonly proxySecrets: readonly string[];
   readonly onUnauthorized: () => void;
-  /** An error in the part of one connection has closed it. */
   readonly onConnectionFault: (error: unknown) => void;
 }
 
@@ -27,7 +25,7 @@ export function compileSecrets(secrets: readonly string[]): (given: string) => b
   };
 }
 
-/** Finds out whether a proxy sent one of these secrets. If there are none, every caller is accepted. */
+/** If there are no secrets, every caller is accepted. */
 export function compileSecretCheck(secrets: readonly string[]): (headers: HeaderFields) => boolean {
   if (secrets.length === 0) return () => true;
   const isOurs = compileSecrets(secrets);

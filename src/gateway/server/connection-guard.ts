@@ -27,7 +27,6 @@ export class ConnectionGuard {
     this.own(connection);
   }
 
-  /** From now on, the listeners of this socket run in the context of the connection. */
   own(socket: Socket): void {
     guards.set(socket, this);
     const emit = socket.emit;
@@ -66,12 +65,10 @@ export class ConnectionGuard {
   }
 }
 
-/** Returns undefined for a socket that no guard owns. */
 export function guardOf(socket: Socket): ConnectionGuard | undefined {
   return guards.get(socket);
 }
 
-/** Returns undefined outside the context of a connection. */
 export function guardOfContext(): ConnectionGuard | undefined {
   return current.getStore();
 }

@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
-/** Answers connections that others have accepted. */
+/** Others accept its connections. */
 export interface ProxyServer {
   /** Resolves once it can answer. */
   ready(): Promise<void>;
-  /** Answers the requests of this connection. */
   take(connection: Socket): void;
   /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
   close(withinMs: number): Promise<void>;
@@ -103,7 +102,6 @@ export class Connections {
   }
 }
 
-/** How many files and connections this process can have open. */
 function openFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

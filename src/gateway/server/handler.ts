@@ -1,8 +1,10 @@
 /** From a proxy's request to its answer: the same for checks over HTTP and gRPC, and for calls of the rate limit service. */
+import type { Check } from '../core/check.ts';
+import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
+import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import type { Arrivals } from './arrivals.ts';
 
-/** A request that waits for its answer. */
 export interface Pending<Result> {
   /** How logs and metrics name the proxy. */
   readonly dialect: string;
@@ -49,5 +51,69 @@ export function createHandler({ arrivals, onDecided, onFault }: HandlerOptions):
       // The caller of this function may be the event loop, where nothing catches an error.
       fail(error);
     }
+  }
+}
+
+export interface CheckHandlerOptions {
+  readonly handle: Handle;
+  readonly check: Check;
+  readonly policies: { readonly current: PolicySet };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
+  /** Called if the proxy sent all that its dialect requires. What the policy file reads may still be missing. */
+  readonly onParsed: (dialect: string, request: CheckRequest, set: PolicySet) => void;
+}
+
+/** A check of one protocol. */
+export interface PendingCheck extends Pick<Pending<Decision>, 'dialect' | 'isGone'> {
+  parse(): CheckRequest;
+  answer(decision: Decision, style: AnswerStyle): void;
+  /** Answers that the gateway failed, so the proxy's own failure mode decides. */
+  fail(): void;
+}
+
+export type HandleCheck = (pending: PendingCheck) => void;
+
+export function createCheckHandler(options: CheckHandlerOptions): HandleCheck {
+  return (pending) => options.handle(new WaitingCheck(pending, options));
+}
+
+class WaitingCheck implements Pending<Decision> {
+  readonly #pending: PendingCheck;
+  readonly #options: CheckHandlerOptions;
+  #set: PolicySet | undefined;
+
+  constructor(pending: PendingCheck, options: CheckHandlerOptions) {
+    this.#pending = pending;
+    this.#options = options;
+  }
+
+  get dialect(): string {
+    return this.#pending.dialect;
+  }
+
+  isGone(): boolean {
+    return this.#pending.isGone();
+  }
+
+  decide(): Decision | Promise<Decision> {
+    const { check, policies, now, onMisconfigured, onParsed } = this.#options;
+    const set = policies.current;
+    this.#set = set;
+    const request = this.#pending.parse();
+    if (request.missing.length > 0) onMisconfigured(this.dialect, request.missing);
+    else onParsed(this.dialect, request, set);
+    return check(request, set, now());
+  }
+
+  answer(decision: Decision): Decision {
+    this.#pending.answer(decision, (this.#set ?? this.#options.policies.current).answers);
+    return decision;
+  }
+
+  fail(): boolean {
+    this.#pending.fail();
+    return true;
   }
 }

@@ -41,7 +41,6 @@ type Listener = (...args: unknown[]) => void;
 
 function guardConnections(server: FastifyInstance, onFault: (error: unknown) => void): void {
   const http = server.server;
-  // Node's own listener, and that of Fastify.
   const [accept] = http.listeners('connection') as [Listener];
   const [answer] = http.listeners('request') as [Listener];
   http.off('connection', accept).off('request', answer);
@@ -55,7 +54,7 @@ function guardConnections(server: FastifyInstance, onFault: (error: unknown) => 
   // A handler of a request with a body is called when the body has arrived.
   server.addHook('preHandler', ({ raw }, _reply, done) => {
     const guard = guardOf(raw.socket);
-    // On the second address of `localhost`, Fastify listens with a server of its own, whose connections have no guard.
+    // If `localhost` has two addresses, Fastify opens a second server of its own, whose connections have no guard.
     if (guard === undefined) done();
     else guard.leave(done);
   });

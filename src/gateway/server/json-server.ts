@@ -9,11 +9,8 @@ export interface JsonAnswer {
   readonly body: string;
 }
 
-/** `headers` are those of the request. */
-export type AnswerJson = (written: string, headers: HeaderFields) => Promise<JsonAnswer>;
-
 interface JsonServerOptions extends CallerOptions {
-  readonly answer: AnswerJson;
+  readonly answer: (written: string, headers: HeaderFields) => Promise<JsonAnswer>;
   readonly isHealthy: () => boolean;
 }
 

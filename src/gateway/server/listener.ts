@@ -31,7 +31,6 @@ interface Port {
 }
 
 interface ListenOptions extends ServerOpts {
-  /** How many sockets share the port, if the system spreads connections over them. */
   readonly sockets: number;
 }
 
@@ -81,8 +80,7 @@ async function lockPort({ port }: Port): Promise<AsyncDisposable> {
   };
 }
 
-/** Read and write for owner and group. */
-const MODE = 0o660;
+const OWNER_AND_GROUP = 0o660;
 
 /** Listens for a proxy on this machine; file permissions say which users can connect. Replaces a socket that no process listens on. Rejects if one does, or if the path is another file. */
 export async function listenOnSocket(
@@ -93,7 +91,7 @@ export async function listenOnSocket(
   if (isSocket(path) && !(await isAnswered(path))) unlinkSync(path);
   const server = createServer(options, take);
   await once(server.listen({ path }), 'listening');
-  chmodSync(path, MODE);
+  chmodSync(path, OWNER_AND_GROUP);
   return listenerOf([server]);
 }
 

@@ -1,30 +1,24 @@
 /** The ports that proxies connect to. Each connection goes to this process or to a worker. */
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, ServerOpts, Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import { type Listener, listenOnPort, listenOnSocket, MANY_SOCKETS } from './listener.ts';
 
-/** `json`: calls of Envoy's rate limit service as JSON. */
 export type PortName = 'check' | 'grpc' | 'json';
 export type TakeAt = (port: PortName, connection: Socket) => void;
 
 export interface ProxyPorts {
-  /** A string is the path of a unix socket. Undefined: proxies send checks over gRPC only. */
+  /** A string is the path of a unix socket. It is undefined if proxies send checks over gRPC only. */
   readonly check: AddressInfo | string | undefined;
   readonly grpc: AddressInfo | undefined;
   readonly json: AddressInfo | undefined;
-  /** Stops listening. No connection that a proxy opened before is lost. */
+  /** No connection that a proxy opened before is lost. */
   close(): Promise<void>;
-}
-
-export interface OpeningOptions {
-  /** Whether another process reads from the connections. */
-  readonly pauseOnConnect: boolean;
 }
 
 /** Rejects if one port cannot be opened. No port is open then. */
 export async function openProxyPorts(
   { host, port, socket, grpcPort, rateLimit }: Environment,
-  { pauseOnConnect }: OpeningOptions,
+  { pauseOnConnect }: Pick<ServerOpts, 'pauseOnConnect'>,
   take: TakeAt,
 ): Promise<ProxyPorts> {
   // Node's HTTP server requires these options.
@@ -37,30 +31,26 @@ export async function openProxyPorts(
     else held.push(() => take(name, connection));
   };
   const opened: Listener[] = [];
+  const addressOf = async (opening: Promise<Listener>) => {
+    const listener = await opening;
+    opened.push(listener);
+    return listener.address;
+  };
   const onPort = async (
     name: PortName,
     address: { readonly host: string; readonly port: number | undefined },
     special: { readonly sockets?: number; readonly allowHalfOpen?: boolean } = {},
   ) => {
     if (address.port === undefined) return undefined;
-    const listener = await listenOnPort(
-      { host: address.host, port: address.port },
-      { sockets: 1, ...options, ...special },
-      toPort(name),
-    );
-    opened.push(listener);
-    return listener.address as AddressInfo;
-  };
-  const onSocket = async (path: string) => {
-    const listener = await listenOnSocket(path, options, toPort('check'));
-    opened.push(listener);
-    return listener.address;
+    const at = { host: address.host, port: address.port };
+    const how = { sockets: 1, ...options, ...special };
+    return (await addressOf(listenOnPort(at, how, toPort(name)))) as AddressInfo;
   };
   try {
     const check =
       socket === undefined
         ? await onPort('check', { host, port }, { sockets: MANY_SOCKETS })
-        : await onSocket(socket);
+        : await addressOf(listenOnSocket(socket, options, toPort('check')));
     // Envoy opens few connections and keeps them.
     const grpc = await onPort('grpc', { host, port: grpcPort }, { allowHalfOpen: false });
     const { httpHost = host, httpPort } = rateLimit ?? {};

@@ -12,30 +12,24 @@ const STATUSES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Connections that got their answer and are about to close. */
-const refused = new WeakSet<Socket>();
+const answered = new WeakSet<Socket>();
 
-/** Handles Node's `clientError`. */
-export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+/** A listener of `clientError`. */
+export function refuseUnparsable({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
   // A reset now would overtake the answer, and a proxy that fails open would see a gateway that is down. So what the
   // caller still sends is read and dropped.
-  if (refused.has(socket)) return;
-  const { code = '' } = error;
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
+  if (answered.has(socket)) return;
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
     // Envoy and Go open connections in advance. Closing one could lose its first request.
-    socket.setTimeout(KEEP_ALIVE_MS);
-    return;
+    return void socket.setTimeout(KEEP_ALIVE_MS);
   }
   refuseConnection(socket, STATUSES[code] ?? '400 Bad Request');
 }
 
 /** `body` is JSON in ASCII, or empty. */
 export function refuseConnection(socket: Socket, status: string, body = ''): void {
-  refused.add(socket);
+  answered.add(socket);
   // The caller may be gone, or may never close its side.
   socket.on('error', () => socket.destroy()).resume();
   const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n';

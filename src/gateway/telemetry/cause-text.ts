@@ -1,4 +1,3 @@
-/** The cause of an error as a log line names it. */
 import { StoreError } from '../core/counting/store.ts';
 
 /** An error code, or the start of the message: enough to know the fault, too short for the argument of a command. */

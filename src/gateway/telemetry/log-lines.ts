@@ -6,7 +6,7 @@ import { PEER_LINES } from './peers.ts';
 import { POLICY_FILE_LINES } from './policy-file.ts';
 import { PROCESS_LINES } from './process.ts';
 import { PROXY_LINES } from './proxies.ts';
-import { RATE_LIMIT_LINES } from './rate-limits/rate-limit-lines.ts';
+import { RATE_LIMIT_LINES } from './rate-limits.ts';
 import { STORE_LINES } from './store.ts';
 import { TRACING_LINES } from './tracing/tracing-events.ts';
 

@@ -1,5 +1,3 @@
-/** Operators: the audit log, refused calls, overrides. */
-import { Counter, Gauge, type Registry } from 'prom-client';
 import { causeText } from './cause-text.ts';
 import type { TelemetryContext } from './context.ts';
 import {
@@ -11,6 +9,7 @@ import {
   ONE_A_MINUTE,
   RUN_CHECK,
 } from './log/log-line.ts';
+import type { MetricRows } from './metrics.ts';
 
 export const OPERATOR_LINES = {
   operator_action: {
@@ -58,50 +57,34 @@ export const OPERATOR_LINES = {
   },
 } as const satisfies LogLines;
 
-/** A line of the audit log: its fields are in docs/logs.md. */
+const OPERATOR_METRICS = {
+  headgate_overrides: {
+    help: 'Overrides in force: blocked or exempt clients, policies in another mode, logging.',
+    labels: ['effect'],
+    aggregator: 'max',
+  },
+  headgate_operators_refused_total: { help: 'Calls of the ops API without its token.' },
+} as const satisfies MetricRows;
+
 export type OperatorAction = FieldsOf<typeof OPERATOR_LINES, 'operator_action'>;
 
-export function createOperatorEvents({ linesOf, registers, isFirst }: TelemetryContext) {
+export function createOperatorEvents({ linesOf, metricsOf }: TelemetryContext) {
   const write = linesOf(OPERATOR_LINES);
-  const metrics = createMetrics(registers);
+  const metrics = metricsOf(OPERATOR_METRICS);
   return {
     acted: (action: OperatorAction): void => write('operator_action', action),
-    /** An operation was answered 500, because of a fault in headgate. */
     operationFailed: (error: unknown): void => write('operation_failed', { err: error }),
-    /** A call of the ops API lacks the token. */
     refused(): void {
-      metrics.refused.inc();
-      if (isFirst('operator')) write('operator_refused', {});
+      metrics.headgate_operators_refused_total.inc();
+      write('operator_refused', {});
     },
     /** The effect of each override in force, in one word. */
     overridesInForce(effects: readonly string[]): void {
-      metrics.overrides.reset();
-      for (const effect of effects) metrics.overrides.inc({ effect });
+      metrics.headgate_overrides.reset();
+      for (const effect of effects) metrics.headgate_overrides.inc({ effect });
     },
-    /** Overrides cannot be read from Redis. */
-    overridesUnread(reason: unknown): void {
-      if (isFirst('overrides')) write('overrides_unread', { cause: causeText(reason) });
-    },
-    /** Redis had lost so many overrides. */
-    overridesRestored(overrides: number): void {
-      if (isFirst('overrides restored')) write('overrides_restored', { overrides });
-    },
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    overrides: new Gauge({
-      name: 'headgate_overrides',
-      help: 'Overrides in force: blocked or exempt clients, policies in another mode, logging.',
-      labelNames: ['effect'],
-      aggregator: 'max',
-      registers,
-    }),
-    refused: new Counter({
-      name: 'headgate_operators_refused_total',
-      help: 'Calls of the ops API without its token.',
-      registers,
-    }),
+    overridesUnread: (error: unknown): void =>
+      write('overrides_unread', { cause: causeText(error) }),
+    overridesRestored: (overrides: number): void => write('overrides_restored', { overrides }),
   };
 }

@@ -38,22 +38,12 @@ export const PEER_LINES = {
   },
 } as const satisfies LogLines;
 
-export function createPeerEvents({ linesOf, isFirst }: TelemetryContext) {
+export function createPeerEvents({ linesOf }: TelemetryContext) {
   const write = linesOf(PEER_LINES);
   return {
-    /** The salts cannot be read from Redis or written there. */
-    saltsNotShared(error: Error): void {
-      if (isFirst('salts')) write('salts_not_shared', { cause: causeText(error) });
-    },
-    /** Messages from other gateways do not arrive. */
-    othersUnheard(reason: unknown): void {
-      if (isFirst('others')) write('others_unheard', { cause: causeText(reason) });
-    },
-    /** Redis did not accept the heartbeat of this gateway. */
-    heartbeatLost(error: unknown): void {
-      if (isFirst('heartbeat')) write('heartbeat_lost', { cause: causeText(error) });
-    },
-    /** So many gateways count together, and HEADGATE_REPLICAS says that there is one. */
+    saltsNotShared: (error: Error): void => write('salts_not_shared', { cause: causeText(error) }),
+    othersUnheard: (error: unknown): void => write('others_unheard', { cause: causeText(error) }),
+    heartbeatLost: (error: unknown): void => write('heartbeat_lost', { cause: causeText(error) }),
     moreThanReplicas: (gateways: number): void => write('replicas_not_set', { gateways }),
   };
 }

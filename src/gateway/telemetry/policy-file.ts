@@ -1,7 +1,6 @@
-/** The policy file: which one is in force, and whether reloading it worked. */
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TelemetryContext } from './context.ts';
 import { type LogLines, MOST_LISTED } from './log/log-line.ts';
+import type { MetricRows } from './metrics.ts';
 
 const runbook = 'HeadgatePolicyFileRefused';
 
@@ -42,71 +41,58 @@ export const POLICY_FILE_LINES = {
   },
 } as const satisfies LogLines;
 
+const POLICY_FILE_METRICS = {
+  headgate_config_info: {
+    help: '1, with the start of the SHA-256 of the policy file in force and the files that it refers to.',
+    labels: ['sha256'],
+    aggregator: 'max',
+  },
+  headgate_config_last_reload_successful: {
+    help: '0 while the policy file has mistakes and the previous policies stay in force, else 1.',
+    aggregator: 'min',
+  },
+  headgate_config_last_success_timestamp_seconds: {
+    help: 'When the policy file in force was read, seconds since the epoch.',
+    aggregator: 'max',
+  },
+  headgate_policy_reloads_total: {
+    help: 'Reloads of the policy file, or of a file that it refers to, by result. Each worker counts its own.',
+    labels: ['result'],
+  },
+} as const satisfies MetricRows;
+
 /** `onOtherFile` is called when another policy file may be in force. */
 export function createPolicyFileEvents(
-  { linesOf, registers, now }: TelemetryContext,
+  { linesOf, metricsOf, now }: TelemetryContext,
   onOtherFile: () => void,
 ) {
   const write = linesOf(POLICY_FILE_LINES);
-  const metrics = createMetrics(registers);
+  const metrics = metricsOf(POLICY_FILE_METRICS);
   // A supervisor reads the file once, and reloads nothing.
-  metrics.lastReload.set(1);
+  metrics.headgate_config_last_reload_successful.set(1);
   return {
-    /** The policies with this digest of their files apply from now on. */
     inForce(sha256: string): void {
-      metrics.lastReload.set(1);
-      metrics.inForce.reset();
-      metrics.inForce.set({ sha256 }, 1);
-      metrics.loadedAt.set(Math.floor(now() / 1000));
+      metrics.headgate_config_last_reload_successful.set(1);
+      metrics.headgate_config_info.reset();
+      metrics.headgate_config_info.set({ sha256 }, 1);
+      metrics.headgate_config_last_success_timestamp_seconds.set(Math.floor(now() / 1000));
       onOtherFile();
     },
-    /** A reload put so many policies in force. */
     loaded(count: number): void {
-      metrics.reloads.inc({ result: 'ok' });
+      metrics.headgate_policy_reloads_total.inc({ result: 'ok' });
       write('policies_loaded', { policies: count });
     },
-    /** The reloaded file does not have these policies any more. */
     removed(names: readonly string[]): void {
       const policies = names.slice(0, MOST_LISTED);
       write('policies_removed', { policies, more: names.length - policies.length });
     },
     /** Each mistake is written as `file:line:column: path: what is wrong`. */
     refused(all: readonly string[]): void {
-      metrics.reloads.inc({ result: 'error' });
-      metrics.lastReload.set(0);
+      metrics.headgate_policy_reloads_total.inc({ result: 'error' });
+      metrics.headgate_config_last_reload_successful.set(0);
       const mistakes = all.slice(0, MOST_LISTED);
       write('policies_refused', { mistakes, more: all.length - mistakes.length });
     },
     note: (text: string): void => write('policy_note', {}, text),
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    inForce: new Gauge({
-      name: 'headgate_config_info',
-      help: '1, with the start of the SHA-256 of the policy file in force and the files that it refers to.',
-      labelNames: ['sha256'],
-      aggregator: 'max',
-      registers,
-    }),
-    lastReload: new Gauge({
-      name: 'headgate_config_last_reload_successful',
-      help: '0 while the policy file has mistakes and the previous policies stay in force, else 1.',
-      aggregator: 'min',
-      registers,
-    }),
-    loadedAt: new Gauge({
-      name: 'headgate_config_last_success_timestamp_seconds',
-      help: 'When the policy file in force was read, seconds since the epoch.',
-      aggregator: 'max',
-      registers,
-    }),
-    reloads: new Counter({
-      name: 'headgate_policy_reloads_total',
-      help: 'Reloads of the policy file, or of a file that it refers to, by result. Each worker counts its own.',
-      labelNames: ['result'],
-      registers,
-    }),
   };
 }

@@ -1,7 +1,7 @@
-/** Processes: workers, the log, and how a process ends. */
-import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { TelemetryContext } from './context.ts';
 import { ERROR, type LogLines } from './log/log-line.ts';
+import type { MetricRows } from './metrics.ts';
 
 export const PROCESS_LINES = {
   worker_lost: {
@@ -74,33 +74,41 @@ export const PROCESS_LINES = {
   },
 } as const satisfies LogLines;
 
-export function createProcessEvents({ linesOf, registers }: TelemetryContext, version: string) {
+const PROCESS_METRICS = {
+  headgate_build_info: {
+    help: '1, with the versions of headgate and of Node.',
+    labels: ['version', 'node'],
+    aggregator: 'max',
+  },
+  headgate_workers_lost_total: { help: 'Worker processes that ended unexpectedly.' },
+  headgate_workers_unresponsive_total: {
+    help: 'How often a worker process did not respond for 3 seconds.',
+  },
+  headgate_log_lines_lost_total: {
+    help: 'Log lines that could not be written to standard output: a full disk, a closed terminal or pipe, or a reader that is too slow.',
+  },
+} as const satisfies MetricRows;
+
+export function createProcessEvents({ linesOf, metricsOf }: TelemetryContext, version: string) {
   const write = linesOf(PROCESS_LINES);
-  const metrics = createMetrics(registers);
-  metrics.build.set({ version, node: process.version }, 1);
+  const metrics = metricsOf(PROCESS_METRICS);
+  metrics.headgate_build_info.set({ version, node: process.version }, 1);
   return {
     workers: {
-      /** A worker ended unexpectedly. `how`: a signal or an exit code. */
       lost(worker: number, how: string): void {
-        metrics.workersLost.inc();
+        metrics.headgate_workers_lost_total.inc();
         write('worker_lost', { worker, how });
       },
-      /** A worker has not responded for three seconds. */
       unresponsive(worker: number): void {
-        metrics.workersUnresponsive.inc();
+        metrics.headgate_workers_unresponsive_total.inc();
         write('worker_unresponsive', { worker });
       },
-      /** Such a worker responds again. */
       responding: (worker: number): void => write('worker_responding', { worker }),
-      /** So many workers were replaced. */
       replaced: (workers: number): void => write('workers_replaced', { workers }),
-      /** A new worker did not start, so the remaining ones are not replaced. */
       kept: (why: string): void => write('workers_kept', { why }),
     },
     log: {
-      /** So many lines could not be written. */
-      lost: (lines: number): void => metrics.logLinesLost.inc(lines),
-      /** Lines can be written again. `why`: the error code of the writes that failed. */
+      lost: (lines: number): void => metrics.headgate_log_lines_lost_total.inc(lines),
       restored: (lines: number, why: string): void => write('log_lines_lost', { lines, why }),
     },
     lifecycle: {
@@ -108,33 +116,6 @@ export function createProcessEvents({ linesOf, registers }: TelemetryContext, ve
       crashed: (error: unknown): void => write('crashed', { err: error }),
       stoppedByForce: (why: string): void => write('stopped_by_force', { why }),
     },
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    build: new Gauge({
-      name: 'headgate_build_info',
-      help: '1, with the versions of headgate and of Node.',
-      labelNames: ['version', 'node'],
-      aggregator: 'max',
-      registers,
-    }),
-    workersLost: new Counter({
-      name: 'headgate_workers_lost_total',
-      help: 'Worker processes that ended unexpectedly.',
-      registers,
-    }),
-    workersUnresponsive: new Counter({
-      name: 'headgate_workers_unresponsive_total',
-      help: 'How often a worker process did not respond for 3 seconds.',
-      registers,
-    }),
-    logLinesLost: new Counter({
-      name: 'headgate_log_lines_lost_total',
-      help: 'Log lines that could not be written to standard output: a full disk, a closed terminal or pipe, or a reader that is too slow.',
-      registers,
-    }),
   };
 }
 

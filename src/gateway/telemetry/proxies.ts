@@ -1,8 +1,7 @@
-/** Proxies: what they send, leave out, or may not send. */
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import type { TelemetryContext } from './context.ts';
 import { DIALECT, ERROR, LONGEST_NAME, type LogLines, ONE_A_MINUTE } from './log/log-line.ts';
+import type { MetricRows } from './metrics.ts';
 import { unseenAdvice } from './unseen-header.ts';
 
 const runbook = 'HeadgateProxyMisconfigured';
@@ -81,131 +80,97 @@ export const PROXY_LINES = {
   },
 } as const satisfies LogLines;
 
-/** Operators see these faults as long as they last. Milliseconds since the epoch. */
+const PROXY_METRICS = {
+  headgate_misconfigured_requests_total: {
+    help: 'Checks without headers that the proxy must send.',
+    labels: ['dialect'],
+  },
+  headgate_header_unseen: {
+    help: '1 while none of at least 1,000 requests through a proxy had a header that the policy file needs, 0 once one has it. With several workers, how many of them report it.',
+    labels: ['dialect', 'header'],
+  },
+  headgate_header_seen: {
+    help: '1 once a request through a proxy had a header that the policy file needs, until another policy file is loaded.',
+    labels: ['dialect', 'header'],
+    aggregator: 'max',
+  },
+  headgate_unknown_policy_total: { help: 'Checks that name a policy which does not exist.' },
+  headgate_untrusted_proxy_requests_total: {
+    help: 'Checks from a proxy outside identity.trusted_proxies.',
+  },
+  headgate_untrusted_header_total: {
+    help: 'Headers that were ignored: their sender may not set them, or they do not hold one address.',
+    labels: ['header'],
+  },
+  headgate_connection_faults_total: {
+    help: 'Connections that headgate closed because of a fault in the code that reads or writes them, with all requests on them. headgate_check_faults_total counts single checks that were answered 500.',
+    labels: ['port'],
+  },
+  headgate_strangers_refused_total: {
+    help: 'Calls without the secret that proxies share with the gateway.',
+  },
+} as const satisfies MetricRows;
+
+/** When each was last seen, milliseconds since the epoch. Operators see them as long as they last. */
 export interface ProxyFaults {
-  /** When a check last came from a proxy outside `identity.trusted_proxies`. */
-  readonly untrustedMs: number | undefined;
-  /** When a call without the secret of HEADGATE_PROXY_SECRET was last refused. */
-  readonly refusedMs: number | undefined;
+  untrustedMs: number | undefined;
+  refusedMs: number | undefined;
 }
 
-export function createProxyEvents({ linesOf, registers, isFirst, forget, now }: TelemetryContext) {
+export function createProxyEvents({ linesOf, metricsOf, isFirst, forget, now }: TelemetryContext) {
   const write = linesOf(PROXY_LINES);
-  const metrics = createMetrics(registers);
-  const proxyFaults: { -readonly [F in keyof ProxyFaults]: ProxyFaults[F] } = {
-    untrustedMs: undefined,
-    refusedMs: undefined,
-  };
+  const metrics = metricsOf(PROXY_METRICS);
+  const proxyFaults: ProxyFaults = { untrustedMs: undefined, refusedMs: undefined };
   const proxies = {
-    /** A check lacks these headers, which the proxy must send. */
     misconfigured(dialect: string, missing: readonly string[]): void {
-      metrics.misconfigured.inc({ dialect });
+      metrics.headgate_misconfigured_requests_total.inc({ dialect });
       if (isFirst(`misconfigured ${dialect}`)) write('proxy_misconfigured', { dialect, missing });
     },
-    /** No request through a proxy had this header. `hasProxyConfig`: as in the table of dialects. */
+    /** `hasProxyConfig`: as in the table of dialects. */
     headerUnseen(unseen: UnseenHeader, hasProxyConfig: boolean): void {
       const { dialect, header, requests } = unseen;
-      metrics.unseenHeaders.set({ dialect, header }, 1);
+      metrics.headgate_header_unseen.set({ dialect, header }, 1);
       write('header_unseen', { dialect, header, requests }, unseenAdvice(unseen, hasProxyConfig));
     },
-    /** A request is the first through a proxy that has this header, which the policy file needs. */
     headerArrived(dialect: string, header: string): void {
-      metrics.seenHeaders.set({ dialect, header }, 1);
+      metrics.headgate_header_seen.set({ dialect, header }, 1);
     },
-    /** A request has a header that was reported as unseen. */
     headerSeen(dialect: string, header: string): void {
-      metrics.unseenHeaders.set({ dialect, header }, 0);
+      metrics.headgate_header_unseen.set({ dialect, header }, 0);
       write('header_seen', { dialect, header });
     },
-    /** A proxy names a policy for a route, and no policy has that name. */
     policyUnknown(name: string): void {
-      metrics.unknownPolicies.inc();
-      if (isFirst('unknown policy'))
-        write('policy_unknown', { policy: name.slice(0, LONGEST_NAME) });
+      metrics.headgate_unknown_policy_total.inc();
+      write('policy_unknown', { policy: name.slice(0, LONGEST_NAME) });
     },
-    /** A check comes from a proxy outside `identity.trusted_proxies`. */
     untrustedProxy(): void {
-      metrics.untrusted.inc();
+      metrics.headgate_untrusted_proxy_requests_total.inc();
       proxyFaults.untrustedMs = now();
-      if (isFirst('untrusted')) write('untrusted_proxy', {});
+      write('untrusted_proxy', {});
     },
-    /** Headers were ignored. Their names come from the policy file and the dialects, not from clients. */
+    /** The names come from the policy file and the dialects, not from clients. */
     headersIgnored(names: readonly string[]): void {
-      for (const header of names) metrics.ignoredHeaders.inc({ header });
+      for (const header of names) metrics.headgate_untrusted_header_total.inc({ header });
     },
-    /** A call lacks the secret that proxies share with the gateway. */
     unauthorizedRefused(): void {
-      metrics.unauthorized.inc();
+      metrics.headgate_strangers_refused_total.inc();
       proxyFaults.refusedMs = now();
-      if (isFirst('unauthorized')) write('stranger_refused', {});
+      write('stranger_refused', {});
     },
-    /** An error that belongs to one connection has closed it. `port`: check, grpc, json or ops. */
     connectionFailed(port: string, error: unknown): void {
-      metrics.connectionFaults.inc({ port });
+      metrics.headgate_connection_faults_total.inc({ port });
       if (isFirst(`connection ${port}`)) write('connection_failed', { port, err: error });
     },
-    /** Other machines can reach the check port, and no secret is set. */
     checkPortOpen: (): void => write('check_port_open', {}),
   };
   return {
     proxies,
-    proxyFaults: proxyFaults as ProxyFaults,
+    proxyFaults: proxyFaults as Readonly<ProxyFaults>,
     /** Another policy file needs other headers, and may trust other proxies. */
     onOtherPolicyFile() {
-      metrics.unseenHeaders.reset();
-      metrics.seenHeaders.reset();
-      forget('untrusted');
+      metrics.headgate_header_unseen.reset();
+      metrics.headgate_header_seen.reset();
+      forget('untrusted_proxy');
     },
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    misconfigured: new Counter({
-      name: 'headgate_misconfigured_requests_total',
-      help: 'Checks without headers that the proxy must send.',
-      labelNames: ['dialect'],
-      registers,
-    }),
-    unseenHeaders: new Gauge({
-      name: 'headgate_header_unseen',
-      help: '1 while none of at least 1,000 requests through a proxy had a header that the policy file needs, 0 once one has it. With several workers, how many of them report it.',
-      labelNames: ['dialect', 'header'],
-      registers,
-    }),
-    seenHeaders: new Gauge({
-      name: 'headgate_header_seen',
-      help: '1 once a request through a proxy had a header that the policy file needs, until another policy file is loaded.',
-      labelNames: ['dialect', 'header'],
-      aggregator: 'max',
-      registers,
-    }),
-    unknownPolicies: new Counter({
-      name: 'headgate_unknown_policy_total',
-      help: 'Checks that name a policy which does not exist.',
-      registers,
-    }),
-    untrusted: new Counter({
-      name: 'headgate_untrusted_proxy_requests_total',
-      help: 'Checks from a proxy outside identity.trusted_proxies.',
-      registers,
-    }),
-    ignoredHeaders: new Counter({
-      name: 'headgate_untrusted_header_total',
-      help: 'Headers that were ignored: their sender may not set them, or they do not hold one address.',
-      labelNames: ['header'],
-      registers,
-    }),
-    connectionFaults: new Counter({
-      name: 'headgate_connection_faults_total',
-      help: 'Connections that headgate closed because of a fault in the code that reads or writes them, with all requests on them. headgate_check_faults_total counts single checks that were answered 500.',
-      labelNames: ['port'],
-      registers,
-    }),
-    unauthorized: new Counter({
-      name: 'headgate_strangers_refused_total',
-      help: 'Calls without the secret that proxies share with the gateway.',
-      registers,
-    }),
   };
 }

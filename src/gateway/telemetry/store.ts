@@ -1,10 +1,9 @@
-/** The store: round trips, failures, what is in it. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { StoreErrorReason } from '../core/counting/store.ts';
 import type { PoliciesByFailureMode } from '../core/policy.ts';
 import { causeText } from './cause-text.ts';
-import { FAST_BUCKETS, type TelemetryContext } from './context.ts';
+import type { TelemetryContext } from './context.ts';
 import { CAUSE, type LogLines, ONE_A_MINUTE } from './log/log-line.ts';
+import { FAST_BUCKETS, type MetricRows } from './metrics.ts';
 
 const runbook = 'HeadgateStoreDegraded';
 
@@ -71,115 +70,77 @@ export const STORE_LINES = {
   },
 } as const satisfies LogLines;
 
-interface StoreFailure {
-  readonly reason: StoreErrorReason;
-  readonly cause: unknown;
-  /** The store was healthy before. */
-  readonly isNew: boolean;
-}
+const STORE_METRICS = {
+  headgate_store_duration_seconds: {
+    help: 'Duration of round trips to the store.',
+    buckets: FAST_BUCKETS,
+  },
+  headgate_store_batch_requests: {
+    help: 'Requests that shared one round trip.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+  },
+  headgate_store_errors_total: { help: 'Round trips that failed, by reason.', labels: ['reason'] },
+  headgate_store_given_up_total: {
+    help: 'How often headgate stopped using the store, because it was too slow, until it answered again.',
+  },
+  headgate_degraded: {
+    help: '1 while round trips to the store fail, and until none has failed for 5 seconds. Once a minute, a new connection that counts ends it at once.',
+    aggregator: 'max',
+  },
+  headgate_store_evicted_keys_total: {
+    help: 'Keys that Redis evicted while this gateway watched, also those of other programs. Every gateway counts the same keys.',
+  },
+  headgate_store_memory_used_ratio: {
+    help: 'Memory that the fullest Redis uses, as a share of its maxmemory. 0 without a maxmemory, and in memory.',
+    aggregator: 'max',
+  },
+  headgate_script_info: {
+    help: '1, with the SHA-1 of the script that counts in Redis.',
+    labels: ['sha'],
+    aggregator: 'max',
+  },
+  headgate_active_windows: {
+    help: 'Windows with a count now. In Redis an estimate from a sample of the keys, every 10 seconds.',
+    aggregator: 'max',
+  },
+} as const satisfies MetricRows;
 
-export function createStoreEvents({ linesOf, registers, isFirst }: TelemetryContext) {
+export function createStoreEvents({ linesOf, metricsOf, isFirst }: TelemetryContext) {
   const write = linesOf(STORE_LINES);
-  const metrics = createMetrics(registers);
+  const metrics = metricsOf(STORE_METRICS);
   return {
-    /** A round trip succeeded, for so many requests. Milliseconds. */
     answered(durationMs: number, requests: number): void {
-      metrics.duration.observe(durationMs / 1000);
-      metrics.batchSize.observe(requests);
+      metrics.headgate_store_duration_seconds.observe(durationMs / 1000);
+      metrics.headgate_store_batch_requests.observe(requests);
     },
-    failed({ reason, cause, isNew }: StoreFailure): void {
-      metrics.errors.inc({ reason });
+    /** `isNew`: the store was healthy before. */
+    failed(reason: StoreErrorReason, cause: unknown, isNew: boolean): void {
+      metrics.headgate_store_errors_total.inc({ reason });
       if (isFirst(`store ${reason}`) || isNew)
         write('store_failed', { reason, cause: causeText(cause) });
     },
     /** The store was too slow, and is not used until it answers again. */
-    givenUp: (): void => metrics.givenUp.inc(),
-    connectionFailed(error: Error): void {
-      if (isFirst('connection')) write('store_connection_failed', { cause: causeText(error) });
-    },
-    /** The gateway started, and the store does not count yet. */
+    givenUp: (): void => metrics.headgate_store_given_up_total.inc(),
+    connectionFailed: (error: Error): void =>
+      write('store_connection_failed', { cause: causeText(error) }),
     startedUncounted: (policies: PoliciesByFailureMode): void =>
       write('started_uncounted', policies),
-    /** The store failed, and counts as degraded from now on. */
-    degraded: (): void => metrics.degraded.set(1),
-    /** The store has not failed for a while. */
+    degraded: (): void => metrics.headgate_degraded.set(1),
     recovered(): void {
-      metrics.degraded.set(0);
+      metrics.headgate_degraded.set(0);
       write('store_recovered', {});
     },
-    /** The SHA-1 of the script that counts. */
-    scriptInUse: (sha: string): void => metrics.script.set({ sha }, 1),
-    /** About how many windows have a count. */
-    windowsCounted: (active: number): void => metrics.activeWindows.set(active),
+    scriptInUse: (sha: string): void => metrics.headgate_script_info.set({ sha }, 1),
+    windowsCounted: (active: number): void => metrics.headgate_active_windows.set(active),
     /** The memory of the fullest server, as a share of what it may use. */
-    memoryUsed: (share: number): void => metrics.memoryUsed.set(share),
-    /** Servers evicted so many keys. */
+    memoryUsed: (share: number): void => metrics.headgate_store_memory_used_ratio.set(share),
     keysEvicted(count: number): void {
-      metrics.evicted.inc(count);
-      if (isFirst('evicted')) write('store_evicted_keys', { keys: count });
+      metrics.headgate_store_evicted_keys_total.inc(count);
+      write('store_evicted_keys', { keys: count });
     },
     memoryNearlyFull(share: number, mayEvict: boolean): void {
-      if (!isFirst('nearly full')) return;
       const when_full = mayEvict ? 'evicts' : 'refuses';
       write('store_nearly_full', { used_percent: Math.round(100 * share), when_full });
     },
-  };
-}
-
-function createMetrics(registers: Registry[]) {
-  return {
-    duration: new Histogram({
-      name: 'headgate_store_duration_seconds',
-      help: 'Duration of round trips to the store.',
-      buckets: FAST_BUCKETS,
-      registers,
-    }),
-    batchSize: new Histogram({
-      name: 'headgate_store_batch_requests',
-      help: 'Requests that shared one round trip.',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
-      registers,
-    }),
-    errors: new Counter({
-      name: 'headgate_store_errors_total',
-      help: 'Round trips that failed, by reason.',
-      labelNames: ['reason'],
-      registers,
-    }),
-    givenUp: new Counter({
-      name: 'headgate_store_given_up_total',
-      help: 'How often headgate stopped using the store, because it was too slow, until it answered again.',
-      registers,
-    }),
-    degraded: new Gauge({
-      name: 'headgate_degraded',
-      help: '1 while round trips to the store fail, and until none has failed for 5 seconds. Once a minute, a new connection that counts ends it at once.',
-      aggregator: 'max',
-      registers,
-    }),
-    evicted: new Counter({
-      name: 'headgate_store_evicted_keys_total',
-      help: 'Keys that Redis evicted while this gateway watched, also those of other programs. Every gateway counts the same keys.',
-      registers,
-    }),
-    memoryUsed: new Gauge({
-      name: 'headgate_store_memory_used_ratio',
-      help: 'Memory that the fullest Redis uses, as a share of its maxmemory. 0 without a maxmemory, and in memory.',
-      aggregator: 'max',
-      registers,
-    }),
-    script: new Gauge({
-      name: 'headgate_script_info',
-      help: '1, with the SHA-1 of the script that counts in Redis.',
-      labelNames: ['sha'],
-      aggregator: 'max',
-      registers,
-    }),
-    activeWindows: new Gauge({
-      name: 'headgate_active_windows',
-      help: 'Windows with a count now. In Redis an estimate from a sample of the keys, every 10 seconds.',
-      aggregator: 'max',
-      registers,
-    }),
   };
 }

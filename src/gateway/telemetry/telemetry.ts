@@ -1,15 +1,16 @@
 /** Metrics and log lines: the other rooms report events here, each to the topic that it is about. */
 import { Registry } from 'prom-client';
-import { createRepeatFilter, type TelemetryContext } from './context.ts';
+import { atMostOneAMinute, createRepeatFilter, type TelemetryContext } from './context.ts';
 import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
 import { createLog, type LogOptions } from './log/log.ts';
+import { metricsIn } from './metrics.ts';
 import { createOperatorEvents } from './operators.ts';
 import { createPeerEvents } from './peers.ts';
 import { createPolicyFileEvents } from './policy-file.ts';
 import { collectNodeMetrics, createProcessEvents } from './process.ts';
 import { createProxyEvents } from './proxies.ts';
-import { createRateLimitEvents } from './rate-limits/rate-limit-events.ts';
+import { createRateLimitEvents } from './rate-limits.ts';
 import { createStoreEvents } from './store.ts';
 import { createTracingEvents } from './tracing/tracing-events.ts';
 
@@ -30,12 +31,13 @@ interface Logging {
 export function createTelemetry(options: TelemetryOptions) {
   const { now, level, version } = options;
   const registry = new Registry();
-  const { linesOf, print, setLevel, flush } = createLog(options, {
+  const log = createLog(options, {
     onLost: (lines) => processes.log.lost(lines),
     report: (lines, why) => processes.log.restored(lines, why),
   });
-  const registers = [registry];
-  const context: TelemetryContext = { linesOf, registers, now, ...createRepeatFilter(now) };
+  const filter = createRepeatFilter(now);
+  const linesOf = atMostOneAMinute(log.linesOf, filter.isFirst);
+  const context: TelemetryContext = { linesOf, metricsOf: metricsIn(registry), now, ...filter };
   // docs/metrics.md lists the metrics in this order.
   collectNodeMetrics(registry);
   const { decisions, sampleAllows, totals } = createDecisionEvents(context);
@@ -57,16 +59,13 @@ export function createTelemetry(options: TelemetryOptions) {
     rateLimits,
     ...processes,
     tracing: createTracingEvents(context),
-    /** Must be sampled once a step. */
     traffic: new TrafficHistory(totals, now()),
     /** What `logging` leaves out is as it was at the start. */
     setLogging(logging: Logging): void {
-      setLevel(logging.level ?? level);
+      log.setLevel(logging.level ?? level);
       sampleAllows(logging.allowsOneIn ?? 0);
     },
-    /** Prints text for people between the log lines. */
-    print,
-    /** Waits until the log is written, but not for long. */
-    close: flush,
+    print: log.print,
+    close: log.flush,
   };
 }

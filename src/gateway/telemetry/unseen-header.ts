@@ -1,4 +1,3 @@
-/** Texts about a header that no request through a proxy had. */
 import type { UnseenHeader } from '../core/header-watch.ts';
 
 /** `none of 1000 requests through nginx had x-api-key` */
@@ -6,7 +5,6 @@ export function unseenText({ dialect, header, requests }: UnseenHeader): string 
   return `none of ${requests} requests through ${dialect} had ${header}`;
 }
 
-/** Adds the possible causes, and what to do about each. */
 export function unseenAdvice(unseen: UnseenHeader, hasProxyConfig: boolean): string {
   const command = `headgate proxy-config ${unseen.dialect} --policies FILE`;
   const remedy = `pass the header on${hasProxyConfig ? `, as the configuration from ${command} does` : ''}`;

@@ -1,4 +1,5 @@
 /** `envoy.service.ratelimit.v3.RateLimitService`: calls over gRPC, and the same calls as JSON. */
+import type { HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { type AnsweredCall, RefusedCall } from '../../ratelimit/call.ts';
@@ -6,10 +7,10 @@ import { readJsonCall, writeJsonAnswer } from '../../ratelimit/messages/json.ts'
 import { readCall } from '../../ratelimit/messages/request.ts';
 import { writeResponse } from '../../ratelimit/messages/response.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
+import type { UnaryCall } from '../../server/grpc/grpc-server.ts';
 import { FAULT, statusOfError } from '../../server/grpc/status.ts';
-import type { UnaryCall, UnaryService } from '../../server/grpc/unary-service.ts';
 import type { Handle, Pending } from '../../server/handler.ts';
-import type { AnswerJson, JsonAnswer } from '../../server/json-server.ts';
+import type { JsonAnswer } from '../../server/json-server.ts';
 
 const NAME = 'envoy.service.ratelimit.v3.RateLimitService';
 /** How logs and metrics name the proxy that sends calls. */
@@ -20,25 +21,19 @@ const STATUS_CODES: Readonly<Record<RefusedCall['code'], number>> = {
   unavailable: 14,
 };
 
-export interface RateLimitServiceOptions {
-  readonly answer: RateLimiting['answer'];
+interface RateLimitServiceOptions extends Pick<RateLimiting, 'answer'> {
   readonly handle: Handle;
 }
 
-export interface RateLimitService extends UnaryService {
-  readonly answerJson: AnswerJson;
-}
-
-export function rateLimitService({ answer, handle }: RateLimitServiceOptions): RateLimitService {
+export function rateLimitService({ answer, handle }: RateLimitServiceOptions) {
   return {
     name: NAME,
     method: 'ShouldRateLimit',
-    // That of envoyproxy/ratelimit.
     healthNames: ['ratelimit'],
-    handle: (call, message, headers) =>
+    handle: (call: UnaryCall, message: Buffer, headers: HeaderFields) =>
       handle(pendingCall(call, () => answer(readCall(message), headers))),
-    answerJson: (written, headers) =>
-      new Promise((resolve) =>
+    answerJson: (written: string, headers: HeaderFields) =>
+      new Promise<JsonAnswer>((resolve) =>
         handle(pendingJson(resolve, () => answer(readJsonCall(written), headers))),
       ),
   };

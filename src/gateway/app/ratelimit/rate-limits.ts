@@ -2,58 +2,37 @@
 import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Policy } from '../../core/policy.ts';
-import type { Denials } from '../../denials/denials.ts';
-import type { HitOutcome } from '../../ratelimit/call.ts';
 import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';
-import type { UnaryService } from '../../server/grpc/unary-service.ts';
-import type { Handle } from '../../server/handler.ts';
-import type { AnswerJson } from '../../server/json-server.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { inSpan } from '../../telemetry/tracing/in-span.ts';
-import type { Tracing } from '../../telemetry/tracing/tracing.ts';
+import { inSpan, type Tracing } from '../../telemetry/tracing/tracing.ts';
+import { type CheckPipelineOptions, denialEvents } from '../check-pipeline.ts';
 import type { OpenResources } from '../open-resources.ts';
-import type { SharedState } from '../shared-state.ts';
 import { rateLimitService } from './rate-limit-service.ts';
 import { openRules } from './rule-loading.ts';
 
-export interface RateLimitsOptions {
+export interface RateLimitsOptions
+  extends Pick<CheckPipelineOptions, 'shared' | 'denials' | 'tracing' | 'handle' | 'now'> {
   readonly settings: RateLimitSettings;
-  readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
-  readonly denials: Denials;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'rateLimits'>;
-  readonly tracing: Tracing;
-  readonly handle: Handle;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
   readonly resources: OpenResources;
 }
 
-export interface RateLimits {
-  readonly service: UnaryService;
-  readonly answerJson: AnswerJson;
-  /** One for each rule in force. */
-  policies(): readonly Policy[];
-  /** Whether rules are loaded, or a start without them is healthy. */
-  isHealthy(): boolean;
-  /** Reads the files again. */
-  reload(): Promise<void>;
-}
+export type RateLimits = Awaited<ReturnType<typeof openRateLimits>>;
 
 const STYLE: AnswerStyle = { reset: 'delta', retryAfterJitterSeconds: 0, body: 'json' };
 
 /** Throws a ConfigError if the rules are in files with mistakes. */
-export async function openRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
+export async function openRateLimits(options: RateLimitsOptions) {
   const { settings, telemetry, tracing, handle, resources } = options;
   const limiting = limitingFor(options);
   const events = telemetry.rateLimits;
-  const loading = openRules({ settings, limiting, events, resources });
-  const service = rateLimitService({ answer: inSpans(limiting.answer, tracing), handle });
+  const reload = openRules({ settings, limiting, events, resources });
   return {
-    service,
-    answerJson: service.answerJson,
-    policies: () => limiting.current?.policies ?? [],
+    service: rateLimitService({ answer: inSpans(limiting.answer, tracing), handle }),
+    /** There is one for each rule in force. */
+    policies: (): readonly Policy[] => limiting.current?.policies ?? [],
     isHealthy: () => limiting.current !== undefined || isHealthyWithout(settings),
-    reload: loading.reload,
+    reload,
   };
 }
 
@@ -73,13 +52,8 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
     passesBeforeLimits: settings.controlPlane?.beforeLimits === 'allow',
     terms: { headers, hasBody, hasMetadata, isShadow, style: STYLE },
     events: {
-      newId: (decision, denied, isShadowed) => denials.name(decision, denied, isShadowed),
-      counted: (limit: string, outcome: HitOutcome, hits: number) =>
-        telemetry.rateLimits.counted(limit, outcome, hits),
-      wouldDeny(decision) {
-        telemetry.decisions.wouldDeny(decision);
-        denials.wouldDeny(decision);
-      },
+      ...denialEvents(denials, telemetry.decisions),
+      counted: telemetry.rateLimits.counted,
     },
     now,
   });

@@ -1,4 +1,3 @@
-/** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
 import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
@@ -9,14 +8,15 @@ import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { OpenResources } from '../open-resources.ts';
 import { reloadOnChange } from '../reload-on-change.ts';
-import { remindOfMissingLimits } from './missing-limits.ts';
 
-export interface RuleLoading {
-  /** Reads the files again. A control plane sends changes itself. */
-  reload(): Promise<void>;
-}
+/** Longer than a start takes with a control plane that has limits. */
+const FIRST_REMINDER_MS = 3_000;
+const NEXT_REMINDER_MS = 60_000;
 
-export interface RuleLoadingOptions {
+/** Reads the files again. A control plane sends changes itself. */
+type Reload = () => Promise<void>;
+
+interface RulesOptions {
   readonly settings: RateLimitSettings;
   readonly limiting: Pick<RateLimiting, 'load' | 'current'>;
   readonly events: Telemetry['rateLimits'];
@@ -24,60 +24,37 @@ export interface RuleLoadingOptions {
 }
 
 /** Throws a ConfigError if files have mistakes. */
-export function openRules(options: RuleLoadingOptions): RuleLoading {
-  const { config, controlPlane, mergesDomains } = options.settings;
-  if (controlPlane !== undefined) {
-    return fromControlPlane({ ...controlPlane, mergesDomains }, options);
-  }
-  return fromFiles({ path: config ?? '', mergesDomains }, options);
+export function openRules(options: RulesOptions): Reload {
+  const { controlPlane } = options.settings;
+  return controlPlane === undefined ? fromFiles(options) : fromControlPlane(controlPlane, options);
 }
 
-function fromFiles(
-  { path, mergesDomains }: { readonly path: string; readonly mergesDomains: boolean },
-  { limiting, events }: RuleLoadingOptions,
-): RuleLoading {
-  const source = ruleSource({ path, mergeDomains: mergesDomains });
+function fromFiles({ settings, limiting, events }: RulesOptions): Reload {
+  const { config: path = '', mergesDomains: mergeDomains } = settings;
+  const source = ruleSource({ path, mergeDomains });
   const load = (rules: CompiledRules) => {
     limiting.load(rules);
     events.loaded(rules.all.length);
   };
-  const read = async () => {
-    try {
-      load(await source.readAgain());
-    } catch (error) {
-      // A fault in headgate while it reads a file must not end a gateway that works.
-      events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
-    }
-  };
   load(source.read());
-  return { reload: reloadOnChange(source, read) };
+  return reloadOnChange(source, {
+    reload: async () => load(await source.readAgain()),
+    refused: events.refused,
+  });
 }
 
 function fromControlPlane(
-  {
-    host,
-    port,
-    node,
-    nodeMetadata,
-    headers,
-    beforeLimits,
-    lastGood,
-    tls,
-    mergesDomains,
-  }: ControlPlaneSettings & {
-    readonly mergesDomains: boolean;
-  },
-  { limiting, events, resources }: RuleLoadingOptions,
-): RuleLoading {
-  const closing = <T extends { close(): void }>(opened: T) =>
-    resources.add(opened, () => opened.close());
-  closing(
+  controlPlane: ControlPlaneSettings,
+  { settings, limiting, events, resources }: RulesOptions,
+): Reload {
+  const { host, port, node, nodeMetadata, headers, beforeLimits, lastGood, tls } = controlPlane;
+  resources.addClosable(
     remindOfMissingLimits(
       () => limiting.current !== undefined,
       () => events.missing(beforeLimits === 'allow' ? 'pass' : 'fail'),
     ),
   );
-  closing(
+  resources.addClosable(
     new Subscription({
       target: { host, port },
       node: { id: node, metadata: nodeMetadata },
@@ -86,7 +63,7 @@ function fromControlPlane(
       lastGood,
       apply(files) {
         try {
-          const rules = compileRules(files, { mergeDomains: mergesDomains });
+          const rules = compileRules(files, { mergeDomains: settings.mergesDomains });
           limiting.load(rules);
           events.loaded(rules.all.length);
           return [];
@@ -106,5 +83,19 @@ function fromControlPlane(
       },
     }),
   );
-  return { reload: async () => {} };
+  return async () => {};
+}
+
+/** Until there are limits, which stay in force from then on. */
+function remindOfMissingLimits(hasLimits: () => boolean, remind: () => void) {
+  let timer: NodeJS.Timeout;
+  const remindAfter = (delayMs: number) => {
+    timer = setTimeout(() => {
+      if (hasLimits()) return;
+      remind();
+      remindAfter(NEXT_REMINDER_MS);
+    }, delayMs).unref();
+  };
+  remindAfter(FIRST_REMINDER_MS);
+  return { close: () => clearTimeout(timer) };
 }

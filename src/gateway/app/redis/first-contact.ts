@@ -5,7 +5,6 @@ import type { StoreAtStart } from '../backend.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import type { Heartbeat } from './heartbeat.ts';
 
-/** How long the start waits. */
 const PATIENCE_MS = 500;
 /** How long the start waits once Redis counts: gateways may have to agree on salts first. */
 const AGREEMENT_MS = 5_000;

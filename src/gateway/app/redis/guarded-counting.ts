@@ -1,7 +1,7 @@
 /** Counting in Redis with everything that keeps a slow or broken Redis from delaying requests. */
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
-import { type QuotaReader, type QuotaStore, StoreError } from '../../core/counting/store.ts';
+import { StoreError } from '../../core/counting/store.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
 import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
@@ -25,17 +25,7 @@ export interface GuardedCountingOptions {
   readonly decisions: Pick<Telemetry['decisions'], 'requestShed' | 'denialRemembered'>;
 }
 
-export interface GuardedCounting {
-  /** Requests use this. */
-  readonly store: QuotaStore;
-  /** Operators read past the guards. */
-  readonly reader: QuotaReader;
-  /** The cache may be turned off. */
-  readonly denialCache: DenialCache | undefined;
-  close(): void;
-}
-
-export function createGuardedCounting(options: GuardedCountingOptions): GuardedCounting {
+export function createGuardedCounting(options: GuardedCountingOptions) {
   const { client, target, environment, monitor, salts, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
   const breaker = createBreaker(client, deadlineMs, monitor);
@@ -70,6 +60,7 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
       : undefined;
   return {
     store: denialCache ?? guarded,
+    /** Operators read past the guards. */
     reader: redis,
     denialCache,
     close() {

@@ -21,7 +21,6 @@ export class Heartbeat {
     this.#timer = setInterval(() => void this.#beatAndReport(), HEARTBEAT_MS).unref();
   }
 
-  /** The place of this gateway among those that count together. */
   get place(): GatewayRank {
     return this.#options.replicas.place;
   }
@@ -63,7 +62,6 @@ export class Heartbeat {
 const SETTLED_BEATS = 15;
 
 interface ReplicasWatchOptions {
-  /** HEADGATE_REPLICAS */
   readonly replicas: number;
   /** Each worker of this gateway counts as a gateway. */
   readonly workers: number;

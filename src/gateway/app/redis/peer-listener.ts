@@ -1,4 +1,3 @@
-/** Listens to the other gateways: resets, changed overrides, lost salts, queries and their replies. */
 import type { DenialCache } from '../../stores/denial-cache.ts';
 import {
   Allowance,
@@ -24,7 +23,6 @@ export interface PeerListenerOptions {
   readonly subscriber: RedisClient;
   readonly gateways: PeerGateways;
   readonly denialCache: DenialCache | undefined;
-  /** Writes back salts that Redis has lost. */
   readonly restoreSalts: () => Promise<void>;
   readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged'>;
   readonly telemetry: Pick<Telemetry['peers'], 'othersUnheard'>;

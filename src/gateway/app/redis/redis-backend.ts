@@ -1,5 +1,3 @@
-/** Counts in Redis, together with other gateways. */
-import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
@@ -7,26 +5,19 @@ import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
 import { SaltBooks } from '../../stores/salts/salt-sources.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
-import type { OpenResources } from '../open-resources.ts';
+import type { GatewayOptions } from '../gateway-options.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat, watchReplicas } from './heartbeat.ts';
-import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { redisStats, redisVersion, windowSampling } from './usage.ts';
+import { redisStats, redisVersion, watchMemory, windowSampling } from './usage.ts';
 
-export interface RedisBackendOptions {
+export interface RedisBackendOptions extends Omit<GatewayOptions, 'policies'> {
   readonly target: RedisTarget;
-  readonly environment: Environment;
   readonly events: BackendEvents;
   readonly monitor: StoreMonitor;
-  readonly telemetry: Pick<Telemetry, 'decisions' | 'store' | 'peers'>;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly resources: OpenResources;
 }
 
 export function inRedis(options: RedisBackendOptions): Backend {
@@ -38,16 +29,14 @@ export function inRedis(options: RedisBackendOptions): Backend {
     resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
       opened.disconnect(),
     );
-  const closing = <T extends { close(): void }>(opened: T) =>
-    resources.add(opened, () => opened.close());
   const client = connect(monitor.connectionFailed);
   const { decisions, peers } = telemetry;
   const subscriber = connect(peers.othersUnheard);
   const salts = new SaltBooks(new RedisSaltVault(client));
-  const counting = closing(
+  const counting = resources.addClosable(
     createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
   );
-  const heartbeat = closing(
+  const heartbeat = resources.addClosable(
     new Heartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
       replicas: new Replicas({
@@ -62,8 +51,8 @@ export function inRedis(options: RedisBackendOptions): Backend {
       monitor,
     }),
   );
-  const sampling = closing(windowSampling(client, telemetry.store.windowsCounted));
-  const memory = closing(new MemoryWatch(client, telemetry.store));
+  const sampling = resources.addClosable(windowSampling(client, telemetry.store.windowsCounted));
+  const memory = resources.addClosable(watchMemory(client, telemetry.store));
 
   const gateways = new PeerGateways({
     client,
@@ -96,7 +85,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
           await Promise.all([memory.sample(), onContact()]);
         },
       });
-      return store === 'counts' && memory.mayEvict ? 'evicts' : store;
+      return store === 'counts' && memory.mayEvict() ? 'evicts' : store;
     },
   };
 }

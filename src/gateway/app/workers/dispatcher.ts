@@ -16,12 +16,9 @@ interface WaitingConnection {
 const MOST_WAITING = 1_024;
 
 export class Dispatcher {
-  /** Those that are free or just get a connection. */
   readonly #workers = new Set<ConnectionTaker>();
-  /** The first one gets the next connection. */
   readonly #free: ConnectionTaker[] = [];
   readonly #waiting: WaitingConnection[] = [];
-  /** Connections that are on their way to a worker. */
   #handovers = 0;
   #onIdle: () => void = () => {};
 

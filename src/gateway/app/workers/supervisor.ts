@@ -9,16 +9,13 @@ import { forkWorker, type WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
-  /** How long a worker that is replaced keeps answering, milliseconds. */
+  /** How long a worker that is replaced keeps answering. */
   readonly drainMs: number;
-  /** How long a worker may take to end after its drain, milliseconds. */
+  /** How long a worker may take to end after its drain. */
   readonly endWithinMs: number;
   readonly onLost: (worker: number, how: string) => void;
-  /** A worker has not responded for three seconds. */
   readonly onUnresponsive: (worker: number) => void;
-  /** Such a worker responds again. */
   readonly onResponding: (worker: number) => void;
-  /** Called for each worker that has ended, with its last report. */
   readonly onEnded: (lastReport: WorkerReport | undefined) => void;
   /** Starts the worker of a slot. Default: a process of node:cluster. */
   readonly startWorker?: (slot: number) => WorkerHandle;
@@ -47,12 +44,10 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** How many workers there should be. */
   get size(): number {
     return this.#options.workers;
   }
 
-  /** Whether any worker takes connections. */
   get isAnswering(): boolean {
     return [...this.#workers].some((worker) => worker.isAnswering);
   }
@@ -66,10 +61,7 @@ export class Supervisor {
     return [...this.#workers].flatMap(({ lastReport }) => lastReport ?? []);
   }
 
-  /**
-   * Resolves once all workers answer, to the state of the store for the first of them. Rejects with WorkerFailed if one
-   * ends before it answers.
-   */
+  /** Resolves to the state of the store for the first worker. Rejects with WorkerFailed if one ends before it answers. */
   async start(): Promise<StoreAtStart> {
     this.#pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
     // The first starts alone, so that a mistake in the settings is printed once.
@@ -79,7 +71,7 @@ export class Supervisor {
     return first.ready;
   }
 
-  /** Hands a connection to a worker. Nothing may have been read from it. */
+  /** Nothing may have been read from the connection. */
   dispatch(port: string, connection: Socket): void {
     this.#dispatcher.dispatch(port, connection);
   }
@@ -88,10 +80,7 @@ export class Supervisor {
     for (const worker of this.#workers) worker.send({ type: 'reload' });
   }
 
-  /**
-   * Replaces each worker by a new one that answers already. Rejects, and keeps the rest, if a new one does not start.
-   * Resolves to false if the supervisor stops meanwhile.
-   */
+  /** Rejects, and keeps the rest, if a new one does not start. Resolves to false if the supervisor stops meanwhile. */
   async replaceAll(): Promise<boolean> {
     const { drainMs, endWithinMs } = this.#options;
     for (const old of [...this.#workers]) {
@@ -109,7 +98,7 @@ export class Supervisor {
     return !this.#isStopping;
   }
 
-  /** Requests a report from each worker. Resolves when all reports are there, or a second has passed. */
+  /** Waits a second at most. */
   async collectReports(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.report()));
   }
@@ -123,7 +112,6 @@ export class Supervisor {
     return undefined;
   }
 
-  /** Makes the workers close each connection with its next response. */
   drain(): void {
     this.#isStopping = true;
     for (const worker of this.#workers) worker.send({ type: 'drain' });
@@ -138,12 +126,10 @@ export class Supervisor {
     await Promise.all([...this.#workers].map((worker) => worker.stop(0, endWithinMs)));
   }
 
-  /** Ends all workers at once. */
   kill(): void {
     for (const worker of this.#workers) worker.kill();
   }
 
-  /** Resolves once the worker answers. */
   async #startWorker(slot: number): Promise<WorkerHandle> {
     if (this.#isStopping) throw new WorkerFailed(0, 'the supervisor is stopping');
     const { startWorker = forkWorker } = this.#options;
@@ -182,7 +168,6 @@ export class Supervisor {
     void this.#replaceLost(worker.slot);
   }
 
-  /** Retries until a worker starts or the supervisor stops. */
   async #replaceLost(slot: number): Promise<void> {
     while (!this.#isStopping) {
       await sleep(Math.min(FIRST_DELAY_MS * 2 ** this.#losses, LONGEST_DELAY_MS));

@@ -1,9 +1,7 @@
-/** One worker process, as its supervisor sees it. */
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreAtStart } from '../backend.ts';
-import { exitOf, type ForkedWorker } from './forked-worker.ts';
 import type {
   OperationOutcome,
   SupervisorMessage,
@@ -11,6 +9,8 @@ import type {
   WorkerReport,
 } from './messages.ts';
 import { WorkerFailed } from './worker-failed.ts';
+
+export type ForkedWorker = Pick<Worker, 'id' | 'process' | 'isConnected' | 'send' | 'on' | 'once'>;
 
 /** How long a worker may take to be ready. One that hangs would block the replacement of others. */
 const READY_WITHIN_MS = 30_000;
@@ -72,7 +72,6 @@ export class WorkerHandle {
     return this.#worker.id;
   }
 
-  /** The worker takes connections, and is not about to stop. */
   get isAnswering(): boolean {
     return this.isServing && this.isResponding;
   }
@@ -86,7 +85,6 @@ export class WorkerHandle {
     return this.#pingsMissed < MOST_PINGS_MISSED;
   }
 
-  /** How many pings in a row it has not answered. */
   get pingsMissed(): number {
     return this.#pingsMissed;
   }
@@ -103,7 +101,6 @@ export class WorkerHandle {
     return this.#lastReport;
   }
 
-  /** Requests a report. Resolves when it is there, or a second has passed. */
   report(): Promise<void> {
     if (!this.#isReady || this.#hasEnded) return Promise.resolve();
     this.#reporting ??= this.#requestReport().finally(() => {
@@ -132,7 +129,6 @@ export class WorkerHandle {
     if (this.#worker.isConnected()) this.#worker.send(message);
   }
 
-  /** Calls `onPong` for each answer to a ping. */
   answersPings(onPong: () => void): void {
     this.#onPong = onPong;
   }
@@ -205,4 +201,20 @@ export class WorkerHandle {
     this.send({ type: 'report' });
     await Promise.race([reported, sleep(REPORT_WITHIN_MS, undefined, { ref: false })]);
   }
+}
+
+/** Resolves once no more messages of the worker can come. */
+function exitOf(worker: ForkedWorker): Promise<{ exitCode: number; how: string }> {
+  return new Promise((resolve) => {
+    worker.once('exit', (code, signal) => {
+      const end = () => resolve({ exitCode: code ?? 1, how: signal ?? `exit code ${code}` });
+      // Its last messages may arrive after the exit.
+      if (worker.isConnected()) worker.once('disconnect', end);
+      else end();
+    });
+    worker.on('error', (error) => {
+      // It could not be started. Any other error comes from its channel, and the exit follows.
+      if (worker.process.pid === undefined) resolve({ exitCode: 1, how: error.message });
+    });
+  });
 }

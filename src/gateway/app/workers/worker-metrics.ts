@@ -8,7 +8,6 @@ import type { MetricValues } from './messages.ts';
 export class WorkerMetrics {
   #ended: MetricValues = [];
 
-  /** The last metrics of a process that has ended. */
   addEnded(metrics: MetricValues): void {
     const counted = metrics.filter(({ type }) => isCounted(String(type)));
     const sum = AggregatorRegistry.aggregate([this.#ended, counted]);

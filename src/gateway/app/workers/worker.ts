@@ -1,7 +1,7 @@
 /** The worker's side of its link to the supervisor. */
 import type { Socket } from 'node:net';
 import { OperationError } from '../../operations/operation-error.ts';
-import type { OperationName } from '../../operations/operations.ts';
+import type { OperationName } from '../../operations/operation-table.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
@@ -21,7 +21,6 @@ export function ignoreSignals(): void {
   for (const signal of SIGNALS) process.on(signal, () => {});
 }
 
-/** From now on, does what the messages of the supervisor say. */
 export function followSupervisor(duties: Duties): void {
   const handle = messageHandler(duties, sendToSupervisor);
   process.on('message', (message: SupervisorMessage, connection?: Socket) => {
@@ -83,11 +82,9 @@ interface WorkerDutiesOptions {
   readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
   readonly reload: () => Promise<void>;
   readonly send: (message: WorkerMessage) => Promise<void>;
-  /** Ends the process. */
   readonly end: () => void;
 }
 
-/** What a worker does with its gateway for its supervisor. */
 export function workerDuties(options: WorkerDutiesOptions) {
   const { gateway, telemetry, send } = options;
   const report = async (): Promise<WorkerReport> => ({
@@ -103,7 +100,6 @@ export function workerDuties(options: WorkerDutiesOptions) {
     /** Returns false if the worker is closing. */
     take: (port: string, connection: Socket) => gateway.take(port as PortName, connection),
     drain: () => void gateway.drain(0),
-    /** Ends the process. */
     async stop(drainMs: number) {
       await gateway.drain(drainMs);
       await send({ type: 'report', report: await report() });

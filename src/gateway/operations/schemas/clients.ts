@@ -1,4 +1,3 @@
-/** Clients: reset their counters, block or exempt them temporarily. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { by, client, listedClient, optional, policyName, reason, terms } from './fields.ts';

@@ -1,4 +1,3 @@
-/** Denials: clients that are denied, and the details of one denial. */
 import { z } from 'zod';
 import {
   currentQuotaSchema,
@@ -34,10 +33,7 @@ export const TOP = {
       .default(false)
       .describe('List clients that policies in shadow mode would have denied.'),
   }),
-  output: z.object({
-    clients: z.array(denial),
-    gateways: gatewaysSchema,
-  }),
+  output: z.object({ clients: z.array(denial), gateways: gatewaysSchema }),
 } satisfies Operation;
 
 export const FIND_DENIED = {

@@ -1,4 +1,3 @@
-/** Explaining: how a gateway would decide a request now, and why. */
 import { z } from 'zod';
 import { METHOD_PATTERN } from '../../config/policy-file/match.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';

@@ -1,4 +1,3 @@
-/** Fields that several operations share. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
@@ -7,7 +6,6 @@ import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 const IPV4 = `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`;
 const IPV6 = `(${ipv6Forms().join('|')})`;
 export const ADDRESS_PATTERN = `^(${IPV4}|${IPV6})$`;
-/** The forms of a client. */
 const CLIENT_PATTERN = `^(${[
   '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
   '(id|key|user):[\\s\\S]+',
@@ -24,7 +22,6 @@ export function optional<Schema extends z.ZodType>(schema: Schema, description: 
 }
 
 export const count = z.int().min(0);
-/** ISO 8601 in UTC. */
 export const time = z.iso.datetime();
 export const policyMode = z.enum(POLICY_MODES);
 export const policyName = z.string().min(1).max(256);
@@ -40,7 +37,6 @@ export const client = z
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
 
-/** A policy with its limits and modes. */
 export const policyFields = {
   name: z.string(),
   mode: policyMode,
@@ -53,13 +49,11 @@ export const policyFields = {
   on_store_failure: z.string(),
 };
 
-/** What operators see of a listed key besides its partition. */
 export const listedClient = {
   client_id: optional(z.string(), 'The id of a listed key, as in the policy file.'),
   plan: optional(z.string(), 'The plan of a listed key.'),
 };
 
-/** An entry of `exempt` or `block` in the policy file. */
 export const listedReportSchema = z.object({
   list: z.enum(['exempt', 'block']),
   entry: z.string().describe('As written: an address, a range, or `key` and the id of a key.'),
@@ -85,7 +79,6 @@ export const reason = z
   .regex(WITHOUT_CONTROLS)
   .describe('Reason, for the audit log and the list of overrides.');
 
-/** What every override says of itself. */
 export const terms = {
   for: z.string().meta({
     description: 'Duration of the override: a number and s, min, h or d; at most 31d.',
@@ -96,7 +89,7 @@ export const terms = {
   by: by.optional(),
 };
 
-/** A regular expression for the numbers from 1 to `most`. */
+/** A pattern for the numbers from 1. */
 function upTo(most: number): string {
   const digits = [...String(most)];
   const shorter = digits.length === 1 ? [] : [`[1-9][0-9]{0,${digits.length - 2}}`];

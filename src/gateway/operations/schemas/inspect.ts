@@ -1,4 +1,3 @@
-/** One client: what exempts or blocks it, its limits and what is left of them, and its denials. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';

@@ -1,4 +1,3 @@
-/** The log: change what gateways write temporarily. */
 import { z } from 'zod';
 import { LOG_LEVELS } from '../../config/settings/settings.ts';
 import type { Operation } from '../operation.ts';

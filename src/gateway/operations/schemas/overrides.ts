@@ -1,4 +1,3 @@
-/** Overrides: the temporary changes that operators made. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { count, listedClient, optional, policyMode, time } from './fields.ts';

@@ -57,13 +57,7 @@ export const overviewSchema = z.object({
   until: time.describe('End of the last step.'),
   rate_ms: count.describe('Length of the time before `until` of which all rates are the mean.'),
   rates: rates.describe('Rates of all requests, including those without a policy.'),
-  policies: z.array(
-    z.object({
-      ...policyFields,
-      rates,
-      ...series,
-    }),
-  ),
+  policies: z.array(z.object({ ...policyFields, rates, ...series })),
   policies_left_out: optional(
     count,
     'With more than 200 policies: how many with fewer requests are left out.',

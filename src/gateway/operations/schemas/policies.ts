@@ -1,4 +1,3 @@
-/** Policies: list them, and change the mode of one temporarily. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { by, policyFields, policyMode, policyName, terms } from './fields.ts';
@@ -11,13 +10,7 @@ export const LIST_POLICIES = {
   path: '/v1/policies',
   summary: 'List the policies with their limits and current modes',
   input: z.strictObject({}),
-  output: z.object({
-    policies: z.array(
-      z.object({
-        ...policyFields,
-      }),
-    ),
-  }),
+  output: z.object({ policies: z.array(z.object(policyFields)) }),
 } satisfies Operation;
 
 export const SET_MODE = {

@@ -1,9 +1,9 @@
-/** Statistics of the store, which are too expensive to measure at every scrape. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { count, optional, time } from './fields.ts';
 
 export const STATS = {
+  // It is too expensive to measure at every scrape.
   method: 'GET',
   path: '/stats',
   summary: 'Show active windows, their memory and the state of Redis',

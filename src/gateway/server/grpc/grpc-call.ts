@@ -1,4 +1,3 @@
-/** One call on a stream of HTTP/2: it reads one message, and answers with messages and a status. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { framed } from '../../protobuf/frames.ts';
 import { MessageFrame } from './message-frame.ts';
@@ -14,7 +13,6 @@ const MAX_MESSAGE_BYTES = 512 * 1024;
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const OK: OutgoingHttpHeaders = { 'grpc-status': '0' };
 
-/** A request whose message is not complete. */
 interface IncomingRequest {
   readonly frame: MessageFrame;
   readonly encoding: string | undefined;
@@ -35,12 +33,11 @@ export class GrpcCall {
     this.#stream = stream;
   }
 
-  /** Whether the caller has disconnected or given up. */
   get isGone(): boolean {
     return this.#stream.isGone;
   }
 
-  /** Hands over the message when it is complete. Any other request is answered with an error. */
+  /** Answers a request that is not one message with an error. */
   read(headers: IncomingHttpHeaders, onMessage: (message: Buffer) => void): void {
     this.#request = {
       frame: new MessageFrame(MAX_MESSAGE_BYTES),
@@ -71,19 +68,16 @@ export class GrpcCall {
     else hand(result);
   }
 
-  /** Sends the only message of the answer. */
   answer(message: string): void {
     this.#respond();
     this.#stream.end(framed(message));
   }
 
-  /** Sends one of several messages. */
   write(message: string): void {
     if (!this.#stream.hasAnswered) this.#respond();
     this.#stream.write(framed(message));
   }
 
-  /** Ends an answer of several messages. */
   end(status: GrpcStatus): void {
     this.#trailers = trailersOf(status);
     this.#stream.end();

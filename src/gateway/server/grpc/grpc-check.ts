@@ -1,53 +1,33 @@
-/** One check that Envoy sent over gRPC. */
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
-import type { PendingCheck } from '../check-handler.ts';
+import type { PendingCheck } from '../handler.ts';
 import type { GrpcCall } from './grpc-call.ts';
 import { FAULT } from './status.ts';
 
-/** The messages of a proxy that sends checks over gRPC. */
 export interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
   render(decision: Decision, style: AnswerStyle): Answer;
-  /** The message for an answer: a string with one character for each byte. */
+  /** One character for each byte. */
   write(answer: Answer): string;
   /** The answer for a caller without the proxy secret. */
   readonly unauthorized: Answer;
 }
 
-export class GrpcCheck<Answer> implements PendingCheck {
-  readonly #dialect: GrpcDialect<Answer>;
-  readonly #call: GrpcCall;
-  readonly #request: CheckRequest;
-
-  constructor(dialect: GrpcDialect<Answer>, call: GrpcCall, request: CheckRequest) {
-    this.#dialect = dialect;
-    this.#call = call;
-    this.#request = request;
-  }
-
-  get dialect(): string {
-    return this.#dialect.name;
-  }
-
-  isGone(): boolean {
-    return this.#call.isGone;
-  }
-
-  parse(): CheckRequest {
-    return this.#request;
-  }
-
-  answer(decision: Decision, style: AnswerStyle): void {
-    if (this.#call.isGone) return;
-    const { render, write } = this.#dialect;
-    this.#call.answer(write(render(decision, style)));
-  }
-
-  fail(): void {
-    this.#call.fail(FAULT);
-  }
+export function grpcCheck<Answer>(
+  { name, render, write }: GrpcDialect<Answer>,
+  call: GrpcCall,
+  request: CheckRequest,
+): PendingCheck {
+  return {
+    dialect: name,
+    isGone: () => call.isGone,
+    parse: () => request,
+    answer(decision, style) {
+      if (!call.isGone) call.answer(write(render(decision, style)));
+    },
+    fail: () => call.fail(FAULT),
+  };
 }

@@ -2,31 +2,36 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/environment.ts';
+import type { HeaderFields } from '../../core/check-request.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
-import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
-import { Connections, type ProxyServer } from '../connections.ts';
+import { Connections } from '../connections.ts';
+import type { HandleCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
-import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
+import { type GrpcDialect, grpcCheck } from './grpc-check.ts';
 import { Health } from './health.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
 import { Sessions } from './sessions.ts';
 import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
-import type { UnaryService } from './unary-service.ts';
+
+/** It has one method, with one message each way. */
+interface UnaryService {
+  /** `envoy.service.ratelimit.v3.RateLimitService` */
+  readonly name: string;
+  readonly method: string;
+  /** Other names under which health checks know it. */
+  readonly healthNames: readonly string[];
+  handle(call: UnaryCall, message: Buffer, headers: HeaderFields): void;
+}
+
+export type UnaryCall = Pick<GrpcCall, 'isGone' | 'answer' | 'fail'>;
 
 interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
-  /** If it is undefined, connections have no TLS. */
   readonly tls: GrpcTls | undefined;
-  /** Beside the one of checks. */
   readonly services: readonly UnaryService[];
-}
-
-interface GrpcServer extends Omit<ProxyServer, 'ready'> {
-  /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
-  drain(): void;
 }
 
 /** Answers one call. Throws MalformedMessage. */
@@ -44,7 +49,7 @@ const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
 const FIRST_REQUEST_MS = 5_000;
 const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 
-export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): GrpcServer {
+export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   const { services, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
   const health = new Health(['', AUTHORIZATION, ...served]);
@@ -69,7 +74,7 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
   const secure = options.tls && secureConnections(options.tls, answerOn);
 
   return {
-    take(connection) {
+    take(connection: Socket): void {
       if (!connections.add(connection)) return;
       const guard = new ConnectionGuard(connection, onConnectionFault);
       guard.enter(() => {
@@ -77,11 +82,12 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
         else secure.take(connection);
       });
     },
-    drain() {
+    /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
+    drain(): void {
       // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
       health.stopServing();
     },
-    async close(withinMs) {
+    async close(withinMs: number): Promise<void> {
       health.close();
       sessions.close();
       secure?.close();
@@ -144,6 +150,6 @@ function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: Kn
     }
     const request = dialect.parse(message, address, headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
-    else handleCheck(new GrpcCheck(dialect, call, request));
+    else handleCheck(grpcCheck(dialect, call, request));
   };
 }

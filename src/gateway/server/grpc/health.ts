@@ -20,7 +20,6 @@ const REQUEST: Fields<HealthCheckRequest> = {
 
 export class Health {
   readonly #services: readonly string[];
-  /** All services have the same status. */
   #status = SERVING;
   readonly #watches = new Set<GrpcCall>();
 
@@ -55,7 +54,6 @@ export class Health {
     for (const call of this.#watches) call.write(statusMessage(NOT_SERVING));
   }
 
-  /** Ends all watches. */
   close(): void {
     for (const call of this.#watches) call.end(STOPPING);
   }
@@ -67,12 +65,10 @@ export class Health {
   }
 }
 
-/** `HealthCheckResponse`. */
 function statusMessage(status: number): string {
   return numberField(1, status);
 }
 
-/** `HealthListResponse`: a map from services to responses. */
 function listMessage(services: readonly string[], status: number): string {
   const response = messageField(2, statusMessage(status));
   return services.map((service) => messageField(1, textField(1, service) + response)).join('');

@@ -1,4 +1,3 @@
-/** The one message of a request, in its frame. */
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
 import { HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
@@ -20,7 +19,6 @@ const unpackers = new Map([
 /** Collects the bytes of a request, which must be one message. */
 export class MessageFrame {
   readonly #maxBytes: number;
-  /** Starts with the bytes so far. */
   #buffer: Buffer = NO_BYTES;
   #length = 0;
 
@@ -39,7 +37,6 @@ export class MessageFrame {
     return this.#length > HEAD_BYTES + announced ? NOT_ONE_MESSAGE : undefined;
   }
 
-  /** The message, once all bytes have arrived, or what is wrong with them. */
   message(encoding: string | undefined): Buffer | GrpcStatus | Promise<Buffer | GrpcStatus> {
     const bytes = this.#buffer.subarray(0, this.#length);
     if (bytes.length < HEAD_BYTES) return NOT_ONE_MESSAGE;

@@ -39,7 +39,6 @@ export class PeerStream {
     this.#stream.once('close', () => this.#guard.leave(listener));
   }
 
-  /** Sends headers. `trailers` is read at the end. */
   respond(headers: OutgoingHttpHeaders, trailers: () => OutgoingHttpHeaders): void {
     const stream = this.#stream;
     this.#touch(() => {

@@ -1,4 +1,3 @@
-/** TLS on the connections of the gRPC port. */
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import {
@@ -13,22 +12,15 @@ import type { GrpcTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';
 
-/** Calls back with the connection that speaks HTTP/2, once it is established. */
-export interface SecureConnections {
-  /** Must be called in the context of the connection's guard. */
-  take(connection: Socket): void;
-  close(): void;
-}
-
 const HANDSHAKE_MS = 5_000;
 /** Programs that renew certificates replace files long before the old ones expire. */
 const LOOK_EVERY_MS = 30_000;
 
-/** Throws a ConfigError if a file cannot be read, or is no certificate or key. */
+/** Calls back with each connection, once it is established. Throws a ConfigError if a file cannot be read, or is no certificate or key. */
 export function secureConnections(
   tls: GrpcTls,
   onSecure: (connection: Socket, guard: ConnectionGuard) => void,
-): SecureConnections {
+) {
   const server = createServer(
     { ...contextOf(tls), ALPNProtocols: ['h2'], handshakeTimeout: HANDSHAKE_MS },
     (connection) => {
@@ -52,7 +44,8 @@ export function secureConnections(
     }
   }, LOOK_EVERY_MS).unref();
   return {
-    take: (connection) => void server.emit('connection', connection),
+    /** Must be called in the context of the connection's guard. */
+    take: (connection: Socket) => void server.emit('connection', connection),
     close: () => clearInterval(looking),
   };
 }
@@ -86,7 +79,6 @@ function isCaller(connection: TLSSocket, { clientName }: GrpcTls): boolean {
   return checkServerIdentity(clientName, connection.getPeerCertificate()) === undefined;
 }
 
-/** Changes with the files. */
 function versionOf({ certificate, key, clientCa }: GrpcTls): string {
   return [certificate, key, ...(clientCa === undefined ? [] : [clientCa])]
     .map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)

@@ -1,4 +1,3 @@
-/** The HTTP/2 sessions of the gRPC server. */
 import {
   type IncomingHttpHeaders,
   performServerHandshake,
@@ -25,7 +24,7 @@ const OPTIONS: ServerOptions = {
   streamResetRate: 1_000,
 };
 
-/** Detects callers that disappeared without closing the connection. */
+/** Pings detect callers that disappeared without closing the connection. */
 const PING_EVERY_MS = 60_000;
 const PING_WITHIN_MS = 10_000;
 

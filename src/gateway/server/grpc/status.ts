@@ -27,7 +27,6 @@ export const MALFORMED: GrpcStatus = { code: 13, message: 'The message is malfor
 export const FAULT: GrpcStatus = { code: 13, message: 'The gateway failed.' };
 export const STOPPING: GrpcStatus = { code: 14, message: 'The gateway is stopping.' };
 
-/** For an error that answering a call has thrown. */
 export function statusOfError(error: unknown): GrpcStatus {
   return error instanceof MalformedMessage ? MALFORMED : FAULT;
 }

@@ -1,4 +1,3 @@
-/** The OpenAPI description of the ops server, made from its routes. */
 import { z } from 'zod';
 import { VERSION } from '../../config/shipped-files.ts';
 import { type JsonSchema, jsonSchemaOf, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
@@ -20,15 +19,10 @@ const readiness = status.extend({
     .optional(),
 });
 
-const ERROR_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: {
-    error: { type: 'string', description: 'A word for programs.' },
-    message: { type: 'string', description: 'What is wrong, and what to do.' },
-  },
-  required: ['error', 'message'],
-  additionalProperties: false,
-};
+const error = z.object({
+  error: z.string().describe('A word for programs.'),
+  message: z.string().describe('What is wrong, and what to do.'),
+});
 
 /** `needsToken`: the ops API has an admin token. Without one, it answers only callers on this machine. */
 export function openApiDocument(needsToken: boolean): object {
@@ -42,7 +36,6 @@ export function openApiDocument(needsToken: boolean): object {
   };
 }
 
-/** The paths that need no token. */
 function openPaths() {
   const text = { 200: { description: 'Default Response' } };
   const alive = { 200: json('Alive', jsonSchemaOf(status, 'output')) };
@@ -69,7 +62,8 @@ function operationPaths(needsToken: boolean) {
 
 function operationOf({ operation, summary, schemas }: OpsRoute, needsToken: boolean) {
   const { params, query, body, answer } = schemas();
-  const failure = (description: string) => json(description, ERROR_SCHEMA);
+  const errorSchema = jsonSchemaOf(error, 'output');
+  const failure = (description: string) => json(description, errorSchema);
   const parameters = [...parametersIn('query', query), ...parametersIn('path', params)];
   return {
     operationId: operation,
@@ -108,7 +102,6 @@ function parametersIn(place: 'path' | 'query', { properties, required }: JsonSch
   });
 }
 
-/** A response with a JSON body. */
 function json(description: string, schema: JsonSchema) {
   return {
     description,

@@ -7,9 +7,7 @@ import { OperationError, type OperationErrorCode } from '../../operations/operat
 import { refuseConnection } from '../refused-connection.ts';
 
 export interface OpsError {
-  /** A word for programs. */
   readonly error: string;
-  /** What is wrong, and what to do. */
   readonly message: string;
 }
 
@@ -51,7 +49,6 @@ const UNPARSABLE: Readonly<Record<string, { readonly status: string; readonly sa
 };
 const NOT_HTTP = { status: '400 Bad Request', says: invalid('This is not a request of HTTP/1.1.') };
 
-/** Options of Fastify. */
 export const OPS_ERRORS = {
   // A path has no shorter limit than the request line. The operations bound their fields themselves.
   routerOptions: { maxParamLength: 16_384 },
@@ -102,7 +99,6 @@ export function answerErrors(server: FastifyInstance, onFault: (error: unknown) 
   });
 }
 
-/** Finds the methods of a URL; undefined if no route has its path. */
 function methodsOfRoutes(server: FastifyInstance): (url: string) => string[] | undefined {
   const methods = new Map<string, string[]>();
   server.addHook('onRoute', ({ url, method }) => {

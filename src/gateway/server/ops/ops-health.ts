@@ -3,20 +3,16 @@ import type { FastifyInstance } from 'fastify';
 import type { UnseenHeader } from '../../core/header-watch.ts';
 
 export interface Health {
-  /** Whether proxies are answered. A store that is unavailable does not change this. */
+  /** A store that is unavailable does not change this. */
   readonly ready: boolean;
-  /** Whether the store is unavailable. */
   readonly degraded: boolean;
-  /** Headers that proxies may not pass on. They do not change readiness. */
+  /** They do not change readiness. */
   readonly unseenHeaders: readonly UnseenHeader[];
-  /** The numbers of the workers that hang. Others get the connections. */
   readonly unresponsiveWorkers?: readonly number[];
 }
 
 export interface HealthOptions {
-  /** The metrics as text. */
   readonly metrics: () => Promise<string>;
-  /** The media type of the metrics. */
   readonly contentType: string;
   readonly health: () => Health;
   /** If undefined, only callers on this machine may use the ops API. */

@@ -3,21 +3,7 @@ import { z } from 'zod';
 import { type Operation, pathFields, placeOfFields } from '../../operations/operation.ts';
 import { OPERATIONS, type OperationName } from '../../operations/operation-table.ts';
 
-export interface OpsRoute {
-  readonly method: Operation['method'];
-  readonly url: string;
-  readonly operation: OperationName;
-  readonly summary: string;
-  schemas(): Schemas;
-}
-
-/** JSON Schemas; undefined if the operation has no field there. */
-interface Schemas {
-  readonly params: JsonSchema | undefined;
-  readonly query: JsonSchema | undefined;
-  readonly body: JsonSchema | undefined;
-  readonly answer: JsonSchema;
-}
+export type OpsRoute = ReturnType<typeof routeOf>;
 
 export interface JsonSchema extends z.core.JSONSchema.BaseSchema {}
 
@@ -25,9 +11,9 @@ export const OPS_ROUTES: readonly OpsRoute[] = Object.entries(OPERATIONS).map(([
   routeOf(name as OperationName, operation),
 );
 
-function routeOf(name: OperationName, operation: Operation): OpsRoute {
+function routeOf(name: OperationName, operation: Operation) {
   const { method, path, summary } = operation;
-  let made: Schemas | undefined;
+  let made: ReturnType<typeof schemasOf> | undefined;
   return {
     method,
     url: path,
@@ -41,7 +27,7 @@ function routeOf(name: OperationName, operation: Operation): OpsRoute {
   };
 }
 
-function schemasOf(operation: Operation): Schemas {
+function schemasOf(operation: Operation) {
   const { input, output } = operation;
   const inPath = pathFields(operation);
   const place = placeOfFields(operation);
@@ -54,7 +40,6 @@ function schemasOf(operation: Operation): Schemas {
   };
 }
 
-/** The schema of some fields of an input; undefined if there are none. */
 function partOf(input: z.ZodObject, isIn: (field: string) => boolean): JsonSchema | undefined {
   const fields = Object.entries(input.shape).filter(([field]) => isIn(field));
   if (fields.length === 0) return undefined;

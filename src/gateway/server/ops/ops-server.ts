@@ -12,12 +12,10 @@ import { addOpsPage } from './ops-page.ts';
 
 export interface OpsServerOptions extends HealthOptions {
   readonly operate: Operate;
-  /** The folder of the page `/ui`; undefined: there is none. */
+  /** If it is undefined, there is no page `/ui`. */
   readonly pageFolder: string | undefined;
-  /** Called for each call of the ops API that is not allowed. */
   readonly onRefused: () => void;
   readonly onFault: (error: unknown) => void;
-  /** An error in the part of one connection has closed it. */
   readonly onConnectionFault: (error: unknown) => void;
 }
 

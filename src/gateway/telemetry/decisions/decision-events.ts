@@ -1,61 +1,71 @@
-/** Reports decisions, and requests that got none. */
 import type { Decision } from '../../core/counting/decision.ts';
+import { partitionOf } from '../../core/counting/descriptor.ts';
 import type { TelemetryContext } from '../context.ts';
 import type { FieldsOf } from '../log/log-line.ts';
-import { allowLine } from './allow-line.ts';
+import { countAtScrape, FAST_BUCKETS, type MetricRows } from '../metrics.ts';
 import { DECISION_LINES } from './decision-lines.ts';
-import { createDecisionMetrics } from './decision-metrics.ts';
-import type { PolicyTotals } from './decision-tally.ts';
+import { DecisionTally } from './decision-tally.ts';
 
 type Lines = typeof DECISION_LINES;
 
-interface DecisionEvents {
-  /** A check was answered with this decision. Milliseconds. */
-  decided(decision: Decision, dialect: string, durationMs: number): void;
-  /** A shadow policy would have denied a request that passed. */
-  wouldDeny(decision: Decision): void;
-  /** The log line of a denial. */
-  denied(line: FieldsOf<Lines, 'denied'>): void;
-  /** The log line of a denial by a shadow policy. */
-  wouldBeDenied(line: FieldsOf<Lines, 'would_be_denied'>): void;
-  /** A source of `identity.sources` identified the client of a request. */
-  identified(kind: string): void;
-  /** A request matched no policy. */
-  unmatched(): void;
-  /** A denial came from the denial cache. */
-  denialRemembered(): void;
-  /** A check was answered 500, because of a fault in headgate. */
-  checkFailed(dialect: string, error: unknown): void;
-  /** The proxy gave up before headgate looked at its request. */
-  requestAbandoned(): void;
-  /** The event loop is overloaded: a request was not counted. */
-  requestShed(): void;
-}
+const DECISION_METRICS = {
+  headgate_decisions_total: {
+    help: 'Decisions by limiting policy and verdict.',
+    labels: ['policy', 'verdict'],
+  },
+  headgate_identity_total: {
+    help: 'Requests by the source that identified the client.',
+    labels: ['kind'],
+  },
+  headgate_unmatched_total: { help: 'Requests that matched no policy and got the default.' },
+  headgate_decision_duration_seconds: {
+    help: 'From the arrival of a check to its response.',
+    buckets: FAST_BUCKETS,
+  },
+  headgate_repeated_checks_total: {
+    help: 'Checks of a request that was decided a moment before, answered with the same decision.',
+  },
+  headgate_remembered_denials_total: {
+    help: 'Requests denied from the denial cache, without a round trip to the store.',
+  },
+  headgate_degraded_decisions_total: {
+    help: 'Decisions made without the store, by mode: local, open or closed.',
+    labels: ['mode'],
+  },
+  headgate_requests_shed_total: {
+    help: 'Requests that were not counted because the event loop was overloaded.',
+  },
+  headgate_requests_abandoned_total: {
+    help: 'Requests whose proxy gave up before headgate could look at them. They were neither decided nor counted.',
+  },
+  headgate_check_faults_total: {
+    help: 'Checks answered 500 because of a fault in headgate. headgate_connection_faults_total counts connections that were closed without an answer.',
+    labels: ['dialect'],
+  },
+} as const satisfies MetricRows;
 
-export interface DecisionReports {
-  readonly decisions: DecisionEvents;
-  /** From now on, one in so many allowed requests is logged; none if 0. */
-  sampleAllows(oneIn: number): void;
-  /** What each policy decided since the start. */
-  totals(): Iterable<readonly [policy: string, PolicyTotals]>;
-}
-
-export function createDecisionEvents(context: TelemetryContext): DecisionReports {
-  const { isFirst } = context;
-  const write = context.linesOf(DECISION_LINES);
-  const metrics = createDecisionMetrics(context.registers);
-  const { tally, duration, repeated } = metrics;
+export function createDecisionEvents({ linesOf, metricsOf }: TelemetryContext) {
+  const write = linesOf(DECISION_LINES);
+  const metrics = metricsOf(DECISION_METRICS);
+  const tally = new DecisionTally();
+  countAtScrape(metrics.headgate_decisions_total, () => tally.counts());
+  const identities = new Map<string, number>();
+  countAtScrape(metrics.headgate_identity_total, () =>
+    [...identities].map(([kind, count]) => [{ kind }, count] as const),
+  );
+  const repeated = metrics.headgate_repeated_checks_total;
+  const duration = metrics.headgate_decision_duration_seconds;
+  const withoutStore = metrics.headgate_degraded_decisions_total;
   // Looking up a label for each decision costs more than counting.
   const degraded = {
-    local: metrics.degraded.labels('local'),
-    open: metrics.degraded.labels('open'),
-    closed: metrics.degraded.labels('closed'),
+    local: withoutStore.labels('local'),
+    open: withoutStore.labels('open'),
+    closed: withoutStore.labels('closed'),
   };
-  let allowsOneIn = 0;
-  let allows = 0;
-
-  const decisions: DecisionEvents = {
-    decided(decision, dialect, durationMs) {
+  const sampled = { oneIn: 0, allows: 0 };
+  const decisions = {
+    /** A check was answered with this decision. Milliseconds. */
+    decided(decision: Decision, dialect: string, durationMs: number): void {
       if (decision.isRepeated) {
         repeated.inc();
         return;
@@ -63,31 +73,49 @@ export function createDecisionEvents(context: TelemetryContext): DecisionReports
       tally.add(decision);
       if (decision.mode !== 'enforced') degraded[decision.mode].inc();
       duration.observe(durationMs / 1000);
-      if (allowsOneIn === 0 || decision.verdict === 'deny') return;
-      if (++allows % allowsOneIn !== 0) return;
-      write('allowed', { ...allowLine(decision, dialect, durationMs), one_in: allowsOneIn });
+      if (sampled.oneIn === 0 || decision.verdict === 'deny') return;
+      if (++sampled.allows % sampled.oneIn !== 0) return;
+      write('allowed', { ...allowLine(decision, dialect, durationMs), one_in: sampled.oneIn });
     },
-    wouldDeny: (decision) => tally.addShadow(decision),
-    denied: (line) => write('denied', line),
-    wouldBeDenied: (line) => write('would_be_denied', line),
-    identified: (kind) => metrics.identities.add(kind),
-    unmatched: () => metrics.unmatched.inc(),
-    denialRemembered: () => metrics.remembered.inc(),
-    checkFailed(dialect, error) {
-      metrics.faults.inc({ dialect });
+    wouldDeny: (decision: Decision): void => tally.addShadow(decision),
+    denied: (line: FieldsOf<Lines, 'denied'>): void => write('denied', line),
+    wouldBeDenied: (line: FieldsOf<Lines, 'would_be_denied'>): void =>
+      write('would_be_denied', line),
+    identified: (kind: string) => void identities.set(kind, (identities.get(kind) ?? 0) + 1),
+    unmatched: (): void => metrics.headgate_unmatched_total.inc(),
+    denialRemembered: (): void => metrics.headgate_remembered_denials_total.inc(),
+    checkFailed(dialect: string, error: unknown): void {
+      metrics.headgate_check_faults_total.inc({ dialect });
       write('check_failed', { dialect, err: error });
     },
-    requestAbandoned: () => metrics.abandoned.inc(),
-    requestShed() {
-      metrics.shed.inc();
-      if (isFirst('shed')) write('requests_shed', {});
+    requestAbandoned: (): void => metrics.headgate_requests_abandoned_total.inc(),
+    /** The event loop is overloaded, so a request was not counted. */
+    requestShed(): void {
+      metrics.headgate_requests_shed_total.inc();
+      write('requests_shed', {});
     },
   };
   return {
     decisions,
-    sampleAllows(oneIn) {
-      allowsOneIn = oneIn;
-    },
+    /** From now on, one in so many allowed requests is logged; none if 0. */
+    sampleAllows: (oneIn: number) => void Object.assign(sampled, { oneIn }),
     totals: () => tally.totals(),
+  };
+}
+
+function allowLine(
+  { policy, reason, mode, binding }: Decision,
+  dialect: string,
+  durationMs: number,
+) {
+  return {
+    policy,
+    limit: binding?.limit.label,
+    reason,
+    mode,
+    counted: binding && partitionOf(binding.key),
+    remaining: binding?.state.remaining,
+    dialect,
+    duration_ms: durationMs,
   };
 }

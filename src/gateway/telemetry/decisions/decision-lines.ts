@@ -1,4 +1,3 @@
-/** Log lines about decisions: denials, sampled allows, and checks that failed. */
 import {
   DIALECT,
   DURATION,

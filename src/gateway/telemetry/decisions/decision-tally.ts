@@ -1,4 +1,3 @@
-/** Counts decisions by limiting policy and verdict. */
 import type { Decision } from '../../core/counting/decision.ts';
 
 const VERDICTS = [
@@ -15,7 +14,6 @@ type VerdictLabel = (typeof VERDICTS)[number];
 /** `denied`: how many of all requests were denied, whichever their verdict; `local` does not tell. */
 type Counts = Record<VerdictLabel | 'denied', number>;
 
-/** What a policy decided since the start. */
 export interface PolicyTotals {
   readonly requests: number;
   readonly denials: number;
@@ -33,7 +31,6 @@ export class DecisionTally {
     if (decision.verdict === 'deny') counts.denied++;
   }
 
-  /** A shadow policy would have denied. */
   addShadow({ policy }: Decision): void {
     this.#countsOf(policy).shadow_deny++;
   }
@@ -68,17 +65,7 @@ function totalsOf(counts: Counts): PolicyTotals {
 }
 
 function newCounts(): Counts {
-  return {
-    denied: 0,
-    allow: 0,
-    deny: 0,
-    shadow_deny: 0,
-    exempt: 0,
-    blocked: 0,
-    error_allow: 0,
-    error_deny: 0,
-    local: 0,
-  };
+  return Object.fromEntries(['denied', ...VERDICTS].map((name) => [name, 0])) as Counts;
 }
 
 /** Decisions that the store did not count have verdicts apart from `allow` and `deny`. */

@@ -19,7 +19,6 @@ export interface PolicySeries extends Readonly<Record<Count, readonly number[]>>
 }
 
 interface Row {
-  /** When the tally was last read. */
   totals: PolicyTotals;
   /** The number of the last step with traffic. */
   lastBusy: number;

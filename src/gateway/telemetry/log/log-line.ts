@@ -6,17 +6,13 @@ export interface LogLine {
   readonly message?: string;
   /** What each field holds. The text says so if a line may lack the field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What the line means or what to do, unless the message says it. */
   readonly meaning?: string;
-  /** The file in docs/runbooks that deals with it. */
   readonly runbook?: string;
   /** The line is written at any `HEADGATE_LOG_LEVEL`. */
   readonly always?: true;
-  /** How many lines are written at most, for an event that could fill the log. */
   readonly atMost?: string;
 }
 
-/** The keys are the events. */
 export type LogLines = Readonly<Record<string, LogLine>>;
 
 /** All fields of a line. TypeScript rejects unknown fields only if the type has a known one, hence `event`. */

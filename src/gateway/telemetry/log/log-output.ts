@@ -29,11 +29,9 @@ export class LogOutput {
   readonly #options: LogOutputOptions;
   #waiting: string[] = [];
   #waitingCharacters = 0;
-  /** The bytes that are written now. */
   #chunk = NOTHING;
   /** The next line reports the lost lines. */
   #isReporting = false;
-  /** How many lost lines the chunk reports. */
   #reported = 0;
   #lost = 0;
   #why = '';
@@ -120,7 +118,6 @@ export class LogOutput {
     });
   }
 
-  /** Returns false if there is nothing to write. */
   #takeChunk(): boolean {
     if (this.#chunk.length > 0) return true;
     if (this.#lost > 0) return this.#takeReport();
@@ -195,7 +192,6 @@ function linesIn(text: string): number {
 
 const NEVER_CHANGED = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks the process. */
 function pause(): void {
   Atomics.wait(NEVER_CHANGED, 0, 0, RETRY_FULL_MS);
 }

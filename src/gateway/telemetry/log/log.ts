@@ -1,4 +1,3 @@
-/** Writes the lines of tables, each with its level and its message. */
 import { pino } from 'pino';
 import { printableJson } from '../../core/printable.ts';
 import type { FieldsOf, LogLine, LogLines } from './log-line.ts';
@@ -9,7 +8,6 @@ export interface LogOptions {
   readonly level: string;
   /** The number of this process, if there are several workers. */
   readonly worker?: number | undefined;
-  /** Standard output if absent. */
   readonly destination?: { write(text: string): void };
 }
 
@@ -22,11 +20,9 @@ export interface Log {
     fields: FieldsOf<Lines, Event>,
     message?: string,
   ) => void;
-  /** Writes text for people between the lines. */
   print(text: string): void;
-  /** From now on, lines below this level are not written. */
   setLevel(level: string): void;
-  /** Waits until everything is written, but not for long. */
+  /** Waits half a second at most. */
   flush(): Promise<void>;
 }
 

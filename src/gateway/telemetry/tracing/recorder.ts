@@ -13,28 +13,30 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import type { TracingSettings } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/shipped-files.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
-import type { CheckSpan, StartCheckSpan, TakeSpan } from '../../core/counting/counting.ts';
+import type { CheckSpan, TakeSpan } from '../../core/counting/counting.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { readTraceContext } from '../../core/trace-context.ts';
-import { samplerFor } from './sampler.ts';
 import type { TracingEvents } from './tracing-events.ts';
-
-export interface Recorder {
-  readonly startSpan: StartCheckSpan;
-  close(): Promise<void>;
-}
 
 /** A collector that does not answer must not delay the end of the process. */
 const CLOSE_WITHIN_MS = 2_000;
 const TOO_LATE = 'the collector did not answer before the process ended';
 
 /** Throws an Error that names the setting to change. The exporter reads the other OTEL_EXPORTER_OTLP_ variables itself. */
-export function createRecorder(settings: TracingSettings, events: TracingEvents): Recorder {
+export function createRecorder(settings: TracingSettings, events: TracingEvents) {
   const sampler = samplerFor(settings);
   diag.setLogger(lostSpans(events), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const provider = new TracerProvider({
@@ -47,8 +49,8 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
   });
   const tracer = provider.getTracer('headgate', VERSION);
   return {
-    startSpan: (headers) => startCheck(tracer, headers),
-    async close() {
+    startSpan: (headers: HeaderFields) => startCheck(tracer, headers),
+    async close(): Promise<void> {
       const late = new Promise<Error>((resolve) =>
         setTimeout(resolve, CLOSE_WITHIN_MS, new Error(TOO_LATE)).unref(),
       );
@@ -59,14 +61,12 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
   };
 }
 
-/** What the SDK says of spans that it could not export or queue. */
 function lostSpans({ spansLost }: TracingEvents) {
   const ignore = () => {};
   const report = (text: string) => spansLost(causeIn(text));
   return { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore };
 }
 
-/** The SDK writes errors as JSON. */
 function causeIn(text: string): string {
   try {
     const { code, message } = JSON.parse(text);
@@ -120,4 +120,33 @@ function startTake(tracer: Tracer, context: Context, descriptors: number): TakeS
 function endFailed(span: Span, error: unknown): void {
   const type = error instanceof StoreError ? error.reason : 'fault';
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR }).end();
+}
+
+/** The values of OTEL_TRACES_SAMPLER: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+const ROOTS: Readonly<Record<string, (argument: string) => Sampler>> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (argument) => new TraceIdRatioBasedSampler(ratio(argument)),
+};
+const PARENT_BASED = 'parentbased_';
+
+/** Throws an Error that names the setting. */
+function samplerFor({ sampler, samplerArgument }: TracingSettings): Sampler {
+  const isParentBased = sampler.startsWith(PARENT_BASED);
+  const name = isParentBased ? sampler.slice(PARENT_BASED.length) : sampler;
+  const root = Object.hasOwn(ROOTS, name) ? ROOTS[name]?.(samplerArgument) : undefined;
+  if (root === undefined) throw new Error(`OTEL_TRACES_SAMPLER: must be one of ${names()}`);
+  return isParentBased ? new ParentBasedSampler({ root }) : root;
+}
+
+function names(): string {
+  return Object.keys(ROOTS)
+    .flatMap((name) => [name, `${PARENT_BASED}${name}`])
+    .join(', ');
+}
+
+function ratio(argument: string): number {
+  const value = argument === '' ? 1 : Number(argument);
+  if (value >= 0 && value <= 1) return value;
+  throw new Error('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1');
 }

@@ -1,4 +1,3 @@
-/** The spans that go to a collector: log lines, and what is reported. */
 import type { TelemetryContext } from '../context.ts';
 import { type LogLines, ONE_A_MINUTE } from '../log/log-line.ts';
 
@@ -23,14 +22,11 @@ const LONGEST_CAUSE = 80;
 
 export type TracingEvents = ReturnType<typeof createTracingEvents>;
 
-export function createTracingEvents({ linesOf, isFirst }: TelemetryContext) {
+export function createTracingEvents({ linesOf }: TelemetryContext) {
   const write = linesOf(TRACING_LINES);
   return {
-    /** A collector is set, but no spans are recorded. */
     off: (remedy: string): void => write('tracing_off', { remedy }),
-    /** Spans were not exported. */
-    spansLost(cause: string): void {
-      if (isFirst('spans')) write('spans_lost', { cause: cause.slice(0, LONGEST_CAUSE) });
-    },
+    spansLost: (cause: string): void =>
+      write('spans_lost', { cause: cause.slice(0, LONGEST_CAUSE) }),
   };
 }

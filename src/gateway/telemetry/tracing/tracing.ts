@@ -1,6 +1,7 @@
 /** Sends spans of sampled checks to an OpenTelemetry collector. The SDK is loaded only if a collector is configured. */
 import type { TracingSettings } from '../../config/settings/environment.ts';
-import type { StartCheckSpan } from '../../core/counting/counting.ts';
+import type { CheckSpan, StartCheckSpan } from '../../core/counting/counting.ts';
+import type { Decision } from '../../core/counting/decision.ts';
 import type { TracingEvents } from './tracing-events.ts';
 
 export interface Tracing {
@@ -45,4 +46,27 @@ function remedyOf(error: unknown): string {
   return code === 'ERR_MODULE_NOT_FOUND'
     ? `install OpenTelemetry beside headgate: ${INSTALL}`
     : message;
+}
+
+/** Ends the span with what `decide` decides. A check or call that is not sampled has none. */
+export function inSpan<Result>(
+  span: CheckSpan | undefined,
+  decide: (span?: CheckSpan) => Result | Promise<Result>,
+  decisionOf: (result: Result) => Decision,
+): Result | Promise<Result> {
+  if (span === undefined) return decide();
+  const record = (result: Result) => {
+    span.decided(decisionOf(result));
+    return result;
+  };
+  const recordFailure = (error: unknown): never => {
+    span.failed(error);
+    throw error;
+  };
+  try {
+    const result = decide(span);
+    return result instanceof Promise ? result.then(record, recordFailure) : record(result);
+  } catch (error) {
+    return recordFailure(error);
+  }
 }

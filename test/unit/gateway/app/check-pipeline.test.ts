@@ -3,12 +3,14 @@ import { expect, test } from 'vitest';
 import {
   type CheckPipelineOptions,
   createCheckPipeline,
+  headerReports,
 } from '../../../../src/gateway/app/check-pipeline.ts';
 import type { CheckRequest } from '../../../../src/gateway/core/check-request.ts';
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
 import { HeaderWatch } from '../../../../src/gateway/core/header-watch.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { Denials } from '../../../../src/gateway/denials/denials.ts';
+import { DIALECTS } from '../../../../src/gateway/dialects/index.ts';
 import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
 import { createHandler } from '../../../../src/gateway/server/handler.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
@@ -152,4 +154,21 @@ test('a fault is reported, and the failure mode of the proxy applies', async () 
   expect(lines()).toMatchObject([
     { event: 'check_failed', dialect: 'nginx', err: { message: 'a bug' } },
   ]);
+});
+
+test.each(DIALECTS)('an unseen header of $name has a remedy that exists', (dialect) => {
+  const { lines, telemetry } = observedTelemetry();
+  const reports = headerReports(telemetry.proxies);
+  reports.headerUnseen({ dialect: dialect.name, header: 'x-api-key', requests: 1_000 });
+  const [line] = lines();
+  expect(line?.event).toBe('header_unseen');
+  expect(String(line?.msg).includes(`headgate proxy-config ${dialect.name} `)).toBe(
+    dialect.hasProxyConfig,
+  );
+});
+
+test('a header that has arrived is reported', () => {
+  const { lines, telemetry } = observedTelemetry();
+  headerReports(telemetry.proxies).headerSeen('nginx', 'x-api-key');
+  expect(lines()).toMatchObject([{ event: 'header_seen', dialect: 'nginx', header: 'x-api-key' }]);
 });

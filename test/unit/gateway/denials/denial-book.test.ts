@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { BLOCKED, type Denial } from '../../../../src/gateway/core/counting/decision.ts';
-import type { DenialLine } from '../../../../src/gateway/denials/denial-book.ts';
-import { DenialBook } from '../../../../src/gateway/denials/denial-book.ts';
+import { DenialBook, type DenialLine } from '../../../../src/gateway/denials/denials.ts';
 import { deniedClient } from '../../../support/denials.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 

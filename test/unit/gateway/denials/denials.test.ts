@@ -1,8 +1,11 @@
 /** Denials as the gateway reports them: those that clients got, and those that shadow policies would have given. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BLOCKED, type Decision, EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
-import type { DenialLine } from '../../../../src/gateway/denials/denial-book.ts';
-import { Denials, type ShadowDenialLine } from '../../../../src/gateway/denials/denials.ts';
+import {
+  type DenialLine,
+  Denials,
+  type ShadowDenialLine,
+} from '../../../../src/gateway/denials/denials.ts';
 import { deniedClient } from '../../../support/denials.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 

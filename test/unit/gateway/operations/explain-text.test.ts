@@ -138,7 +138,7 @@ describe('a policy', () => {
   test.each([
     ['most-specific', 'it is the most specific match'],
     ['named-by-proxy', 'the proxy names it for this route'],
-    ['always', 'it has always: true'],
+    ['always', 'it applies to every request (always: true)'],
     ['other-reading', 'it matches another reading of the path'],
     ['nothing-matches', 'no other policy matches'],
   ] as const)('%s', (status, why) => {

@@ -48,7 +48,7 @@ test('says which policies apply to a request, and why the others do not', async 
     'login applies: it is the most specific match',
     'posts matches, but login takes precedence',
     'shop does not match: it requires host shop.example.com',
-    'trial applies in shadow mode: it has always: true',
+    'trial applies in shadow mode: it applies to every request (always: true)',
     'default does not apply: another policy matches',
   ]);
   expect(on('limit')).toEqual([
@@ -74,7 +74,7 @@ test('says what a policy requires that the request does not match', async () => 
     'login does not match: it requires path /login and method POST',
     'posts does not match: it requires method POST',
     'shop does not match: it requires path /login and host shop.example.com',
-    'trial applies in shadow mode: it has always: true',
+    'trial applies in shadow mode: it applies to every request (always: true)',
     'default applies: no other policy matches',
   ]);
 });

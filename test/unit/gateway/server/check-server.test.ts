@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
 import { HTTP_DIALECTS } from '../../../../src/gateway/dialects/index.ts';
-import type { PendingCheck } from '../../../../src/gateway/server/check-handler.ts';
 import { createCheckServer, isMountedAt } from '../../../../src/gateway/server/check-server.ts';
 import type { ProxyServer } from '../../../../src/gateway/server/connections.ts';
+import type { PendingCheck } from '../../../../src/gateway/server/handler.ts';
 
 const SECRET = 'a secret of sixteen';
 const STYLE = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' } as const;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { MAX_HEADERS, protocolMistake } from '../../../../src/gateway/server/protocol-mistakes.ts';
+import { MAX_HEADERS, protocolMistake } from '../../../../src/gateway/server/check-server.ts';
 
 function mistakeIn(headers: IncomingHttpHeaders, { major = 1, lines = 1 } = {}) {
   const rawHeaders = Array.from({ length: 2 * lines }, () => 'a');

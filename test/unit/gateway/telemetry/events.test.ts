@@ -136,12 +136,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'a failed round trip',
-    ({ store }) =>
-      store.failed({
-        reason: 'timeout',
-        cause: new StoreError('timeout', 'no answer in time'),
-        isNew: true,
-      }),
+    ({ store }) => store.failed('timeout', new StoreError('timeout', 'no answer in time'), true),
     { event: 'store_failed', level: 50, reason: 'timeout', cause: 'no answer in time' },
     ['store_errors_total{reason="timeout"} 1'],
   ],
@@ -328,10 +323,7 @@ const REPEATED: readonly (readonly [string, (telemetry: Telemetry) => void])[] =
   ['policy_unknown', ({ proxies }) => proxies.policyUnknown('a')],
   ['untrusted_proxy', ({ proxies }) => proxies.untrustedProxy()],
   ['stranger_refused', ({ proxies }) => proxies.unauthorizedRefused()],
-  [
-    'store_failed',
-    ({ store }) => store.failed({ reason: 'timeout', cause: REFUSED, isNew: false }),
-  ],
+  ['store_failed', ({ store }) => store.failed('timeout', REFUSED, false)],
   ['store_connection_failed', ({ store }) => store.connectionFailed(REFUSED)],
   ['salts_not_shared', ({ peers }) => peers.saltsNotShared(REFUSED)],
   ['others_unheard', ({ peers }) => peers.othersUnheard(REFUSED)],
@@ -356,7 +348,7 @@ test('each misconfigured dialect and each reason of a store failure has its own 
   const { events, telemetry } = observedTelemetry();
   for (const dialect of ['nginx', 'caddy']) telemetry.proxies.misconfigured(dialect, []);
   for (const reason of ['timeout', 'oom'] as const) {
-    telemetry.store.failed({ reason, cause: REFUSED, isNew: false });
+    telemetry.store.failed(reason, REFUSED, false);
   }
   expect(events()).toEqual([
     'proxy_misconfigured',
@@ -369,7 +361,7 @@ test('each misconfigured dialect and each reason of a store failure has its own 
 test('a new store failure is logged even if the last one was a moment ago', () => {
   const { events, telemetry } = observedTelemetry();
   for (const isNew of [true, false, true]) {
-    telemetry.store.failed({ reason: 'timeout', cause: REFUSED, isNew });
+    telemetry.store.failed('timeout', REFUSED, isNew);
   }
   expect(events()).toEqual(['store_failed', 'store_failed']);
 });

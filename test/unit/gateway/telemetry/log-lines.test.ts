@@ -12,7 +12,7 @@ import {
   decide,
 } from '../../../../src/gateway/core/counting/decision.ts';
 import { compilePolicy } from '../../../../src/gateway/core/policy.ts';
-import { denialLine } from '../../../../src/gateway/denials/denial-book.ts';
+import { denialLine } from '../../../../src/gateway/denials/denials.ts';
 import { LOG_LINES } from '../../../../src/gateway/telemetry/log-lines.ts';
 import type { Telemetry } from '../../../../src/gateway/telemetry/telemetry.ts';
 import { EXAMPLE, LINES } from '../../../../tools/docs/logs.ts';
@@ -101,7 +101,7 @@ const CALLS: Calls = {
   },
   store: {
     answered: ({ store }) => store.answered(1, 1),
-    failed: ({ store }) => store.failed({ reason: 'timeout', cause: ERROR, isNew: false }),
+    failed: ({ store }) => store.failed('timeout', ERROR, false),
     givenUp: ({ store }) => store.givenUp(),
     connectionFailed: ({ store }) => store.connectionFailed(ERROR),
     startedUncounted: ({ store }) =>

@@ -10,10 +10,8 @@ import { decodeHuffman } from './huffman.ts';
 /** nghttp2, with which Node reads HTTP/2, resets a request whose `:authority` has other characters. */
 const NOT_ACCEPTED = /[^!$%&'()*+,\-.:;=@[\]_~0-9A-Za-z]/g;
 const NAME = ':authority';
-/** The length of the name in Huffman code, in bytes. */
-const NAME_IN_HUFFMAN = 8;
-/** HPACK's static table has the name under this number. */
-const AUTHORITY = 1;
+const NAME_IN_HUFFMAN_BYTES = 8;
+const STATIC_INDEX = 1;
 
 /** The block with an `:authority` that Node accepts. Undefined if Node accepts the block as it is, or it cannot be read. */
 export function repairBlock(block: Buffer): Buffer | undefined {
@@ -27,7 +25,7 @@ export function repairBlock(block: Buffer): Buffer | undefined {
     else if (first >= 0x20 && first < 0x40) reader.integer(5);
     else {
       const name = reader.integer(first >= 0x40 ? 6 : 4);
-      const isAuthority = name === AUTHORITY || (name === 0 && isName(reader.string()));
+      const isAuthority = name === STATIC_INDEX || (name === 0 && isName(reader.string()));
       const valueAt = reader.at;
       const value = reader.string();
       const repaired = isAuthority ? repairedValue(value) : undefined;
@@ -46,7 +44,7 @@ interface HeaderString {
 
 /** Libraries that do not use the static table write the name out. */
 function isName({ isHuffman, bytes }: HeaderString): boolean {
-  if (bytes.length !== (isHuffman ? NAME_IN_HUFFMAN : NAME.length)) return false;
+  if (bytes.length !== (isHuffman ? NAME_IN_HUFFMAN_BYTES : NAME.length)) return false;
   return textOf({ isHuffman, bytes }) === NAME;
 }
 

@@ -15,12 +15,10 @@ const PRIORITY = 0x20;
 const PRIORITY_LENGTH = 5;
 
 export interface HeadersFrames {
-  /** The flags of the first frame. */
   readonly flags: number;
   readonly stream: number;
   readonly priority: Buffer;
   readonly block: Buffer;
-  /** Where the next frame begins. */
   readonly end: number;
 }
 
@@ -72,7 +70,6 @@ function continuationsAt(bytes: Buffer, start: number): Continuations | 'incompl
   return 'incomplete';
 }
 
-/** Writes the headers with another block. */
 export function framesOf({ flags, stream, priority }: HeadersFrames, block: Buffer): Buffer {
   const fields = Buffer.concat([priority, block]);
   const frames: Buffer[] = [];

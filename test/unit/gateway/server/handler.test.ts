@@ -5,9 +5,9 @@ import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
 import {
   type CheckHandlerOptions,
   createCheckHandler,
+  createHandler,
   type PendingCheck,
-} from '../../../../src/gateway/server/check-handler.ts';
-import { createHandler } from '../../../../src/gateway/server/handler.ts';
+} from '../../../../src/gateway/server/handler.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { checkRequest, NOON_MS } from '../../../support/requests.ts';
 
