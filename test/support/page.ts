@@ -77,7 +77,9 @@ export function runPage(name: string, { programs = {}, before = '' }: PageOption
       timeout: AT_MOST_MS,
       env: { ...process.env, HOME: folder, PATH: path },
     });
-    if (run.status !== 0) throw new Error(`${name}: ${run.stdout}`);
+    if (run.status !== 0) {
+      throw new Error(`${name}: ended with ${run.status ?? run.signal}\n${run.stdout}`);
+    }
     return samplesOf(blocks, run.stdout.split(`${END_OF_BLOCK}\n`));
   } finally {
     rmSync(folder, { recursive: true });
