@@ -52,7 +52,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/config': [
     'closest-word.ts',
-    'config-error.ts',
     'diagnostic.ts',
     'file-watch.ts',
     'in-thread.ts',

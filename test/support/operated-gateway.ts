@@ -13,7 +13,7 @@ import { LocalShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
-import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
+import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-events.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
 import { checkRequest, SALTS } from './requests.ts';

@@ -12,7 +12,7 @@ import {
   sendToSupervisor,
   workerDuties,
 } from '../../gateway/app/workers/worker.ts';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import {
   openPolicySource,
   type PolicySource,

@@ -1,5 +1,5 @@
 /** Reads files again when they change, or on demand, one time after the other. */
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/diagnostic.ts';
 import { type Watched, watchFiles } from '../config/file-watch.ts';
 
 interface Reloading {

@@ -1,3 +1,4 @@
+import { printable } from '../core/printable.ts';
 import type { Severity as RuleSeverity } from './rule-text.ts';
 import { RULES, type Rule } from './rules.ts';
 
@@ -73,4 +74,26 @@ export function pathText(path: Path): string {
     }
   }
   return text;
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly code = 'HEADGATE_INVALID_CONFIG';
+  /** One line for each mistake. It says where the mistake is and how to correct it. */
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    const shown = mistakes.map(printable);
+    super(shown.join('\n'));
+    this.mistakes = shown;
+  }
+}
+
+export class FileError extends ConfigError {
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(lineOf));
+    this.diagnostics = diagnostics;
+  }
 }

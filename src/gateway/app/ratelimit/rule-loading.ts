@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/diagnostic.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
 import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { isRecord } from '../../core/is-record.ts';
-import { FileError } from '../config-error.ts';
-import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
+import { type Diagnostic, type DiagnosticDraft, FileError, type Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
 import { crossCheck } from './cross-check.ts';

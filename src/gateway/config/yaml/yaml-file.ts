@@ -11,12 +11,12 @@ import {
   parseDocument,
   type SchemaOptions,
 } from 'yaml';
-import { FileError } from '../config-error.ts';
 import {
   type Diagnostic,
   type DiagnosticDraft,
   diagnostic,
   type Excerpt,
+  FileError,
   type Path,
   type Place,
   pathText,

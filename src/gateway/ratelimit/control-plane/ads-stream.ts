@@ -13,7 +13,8 @@ import {
 } from '../../config/settings/control-plane-forms.ts';
 import type { ControlPlaneTls } from '../../config/settings/environment.ts';
 import { printable } from '../../core/printable.ts';
-import { FrameReader, framed } from '../../protobuf/frames.ts';
+import { FrameReader } from '../../protobuf/frames.ts';
+import { framed } from '../../protobuf/writer.ts';
 import { openConnection } from './connection.ts';
 
 export interface AdsServer {
