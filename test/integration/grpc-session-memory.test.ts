@@ -8,7 +8,7 @@ import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { ConnectionGuard } from '../../src/gateway/server/connection-guard.ts';
-import { Sessions } from '../../src/gateway/server/grpc/sessions.ts';
+import { Sessions } from '../../src/gateway/server/grpc/peer-stream.ts';
 import { eventually } from '../support/eventually.ts';
 
 const CONNECTIONS = 100;

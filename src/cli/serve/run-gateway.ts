@@ -5,7 +5,7 @@
 import cluster from 'node:cluster';
 import type { Gateway } from '../../gateway/app/gateway.ts';
 import { OpenResources } from '../../gateway/app/open-resources.ts';
-import { reportNotes, reportPolicies, watchPolicies } from '../../gateway/app/policy-reload.ts';
+import { reportNotes, reportPolicies, watchPolicies } from '../../gateway/app/reload-on-change.ts';
 import {
   followSupervisor,
   ignoreSignals,

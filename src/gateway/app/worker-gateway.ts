@@ -4,7 +4,7 @@ import { AggregatorRegistry } from 'prom-client';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
-import type { Health } from '../server/ops/ops-health.ts';
+import type { Health } from '../server/ops/ops-server.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { createOpsPort, openPorts, type PortsOptions } from './ports.ts';

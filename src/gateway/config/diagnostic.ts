@@ -1,6 +1,12 @@
 import { printable } from '../core/printable.ts';
-import type { Severity as RuleSeverity } from './rule-text.ts';
-import { RULES, type Rule } from './rules.ts';
+import { POLICY_RULES } from './policy-rules.ts';
+import { RATELIMIT_RULES } from './ratelimit-rules.ts';
+import type { Severity as RuleSeverity, RuleText } from './rule-text.ts';
+
+export type Rule = keyof typeof POLICY_RULES | keyof typeof RATELIMIT_RULES;
+
+/** Scripts and annotations use the ids of rules, so a released id never changes. `docs/check.md` lists them. */
+export const RULES: Readonly<Record<Rule, RuleText>> = { ...POLICY_RULES, ...RATELIMIT_RULES };
 
 /** Both count from 1. */
 export interface Place {
@@ -21,7 +27,7 @@ export interface Excerpt {
 export type Severity = RuleSeverity | 'fine';
 
 export interface Diagnostic {
-  /** A stable id. `headgate check` has those of rules.ts; other commands have their own. */
+  /** A stable id. `headgate check` has those of RULES; other commands have their own. */
   readonly rule: string;
   readonly severity: Severity;
   /** The name that is shown to people: of a file, or of the address or URL that was examined. */

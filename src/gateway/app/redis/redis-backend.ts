@@ -8,9 +8,8 @@ import { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
-import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
-import { Heartbeat, watchReplicas } from './heartbeat.ts';
+import { firstContact, Heartbeat, watchReplicas } from './heartbeat.ts';
 import { listenToPeers } from './peer-listener.ts';
 import { redisStats, redisVersion, watchMemory, windowSampling } from './usage.ts';
 

@@ -11,9 +11,8 @@ import { Connections } from '../connections.ts';
 import type { HandleCheck, PendingCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { Health } from './health.ts';
-import type { PeerStream } from './peer-stream.ts';
+import { type PeerStream, Sessions } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
-import { Sessions } from './sessions.ts';
 import { FAULT, NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 
 /** It has one method, with one message each way. */
@@ -155,7 +154,7 @@ function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: Kn
   };
 }
 
-export interface GrpcDialect<Answer> {
+interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
@@ -166,7 +165,7 @@ export interface GrpcDialect<Answer> {
   readonly unauthorized: Answer;
 }
 
-export function grpcCheck<Answer>(
+function grpcCheck<Answer>(
   { name, render, write }: GrpcDialect<Answer>,
   call: GrpcCall,
   request: CheckRequest,

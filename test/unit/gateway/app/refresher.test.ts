@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Refresher } from '../../../../src/gateway/app/refresher.ts';
+import { Refresher } from '../../../../src/gateway/app/shared-state.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import {
   ConfigError,
   lineOf as loggedLineOf,
+  RULES,
 } from '../../../../../src/gateway/config/diagnostic.ts';
 import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
-import { RULES } from '../../../../../src/gateway/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../../support/policies.ts';
 import { AT_NOON, checkRequest } from '../../../../support/requests.ts';
 import { diagnosticsIn, lineOf } from '../../../cli/check/advice/diagnostics-in.ts';
