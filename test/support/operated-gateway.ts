@@ -3,7 +3,7 @@ import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
 import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
-import { answerQuery, createOperate } from '../../src/gateway/operations/operations.ts';
+import { createOperate, replyTo } from '../../src/gateway/operations/operations.ts';
 import {
   createRecentActions,
   type Gateway,
@@ -67,8 +67,8 @@ export function operatedGateway(options: OperatedOptions) {
     wouldBeDenied: denials.shadow.clients,
     forgetDenied: (keys) => denials.reset(keys),
     async queryAll(query) {
-      const answers = [await answerQuery(gateway, query), ...peerAnswers];
-      return { answers, asked: answers.length + silentGateways };
+      const replies = [await replyTo(gateway, query), ...peerAnswers];
+      return { replies, queried: replies.length + silentGateways };
     },
     stats: async () => ({
       store: 'memory',

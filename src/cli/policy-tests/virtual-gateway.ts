@@ -120,7 +120,7 @@ export class VirtualGateway {
       denied: none,
       wouldBeDenied: none,
       forgetDenied: () => {},
-      queryAll: async () => ({ answers: [], asked: 0 }),
+      queryAll: async () => ({ replies: [], queried: 0 }),
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
       knownGateways: () => 1,
       unseenHeaders: () => [],

@@ -5,7 +5,7 @@ import type { Environment } from '../config/settings/environment.ts';
 import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { byFailureMode } from '../core/policy.ts';
 import { Denials } from '../denials/denials.ts';
-import { answerQuery, createOperate } from '../operations/operations.ts';
+import { createOperate, replyTo } from '../operations/operations.ts';
 import { Arrivals } from '../server/arrivals.ts';
 import { createHandler } from '../server/handler.ts';
 import type { PortName } from '../server/proxy-ports.ts';
@@ -48,7 +48,7 @@ export async function createPortlessGateway(options: GatewayOptions) {
   const answering = { ...options, shared, denials, tracing, handle };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
-  shared.answerQueries((query) => answerQuery(operated, query));
+  shared.replyWith((query) => replyTo(operated, query));
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
   const servers = createProxyServers({ environment, handleCheck, rateLimits, telemetry });
   let isClosing = false;

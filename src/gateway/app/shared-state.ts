@@ -24,7 +24,7 @@ export type SharedState = Awaited<ReturnType<typeof createSharedState>>;
 
 export async function createSharedState(options: SharedStateOptions) {
   const { environment, telemetry, monitor, onReset, now, resources } = options;
-  let answer: BackendEvents['answerQuery'] = async () => undefined;
+  let reply: BackendEvents['replyTo'] = async () => undefined;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
@@ -33,7 +33,7 @@ export async function createSharedState(options: SharedStateOptions) {
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
-    answerQuery: (query) => answer(query),
+    replyTo: (query) => reply(query),
   };
   const backend = await createBackend(memory, events, options);
   const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
@@ -55,9 +55,9 @@ export async function createSharedState(options: SharedStateOptions) {
     local: new LocalShare(memory, backend.place),
     salts,
     overrides,
-    /** Answers queries of other gateways from now on. Before, they get no reply. */
-    answerQueries(given: typeof answer): void {
-      answer = given;
+    /** Replies to queries of other gateways from now on. */
+    replyWith(given: typeof reply): void {
+      reply = given;
     },
     /** Resolves once the store counts, or when the start should not wait any longer. */
     async connect(): Promise<StoreAtStart> {

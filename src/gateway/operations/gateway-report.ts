@@ -91,9 +91,9 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
 /** The reports of all gateways that answer, about the steps until `untilMs`. Never rejects. */
 export async function reportsOfAll({ queryAll, now }: Gateway) {
   const untilMs = lastStepEnd(now());
-  const { answers, asked } = await queryAll({ about: 'overview', untilMs } satisfies ReportQuery);
-  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
-  return { reports, asked, untilMs };
+  const { replies, queried } = await queryAll({ about: 'overview', untilMs } satisfies ReportQuery);
+  const reports = replies.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
+  return { reports, queried, untilMs };
 }
 
 /** The end of the last step that has ended at every gateway, if their clocks differ by less than a second. */

@@ -57,7 +57,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     client,
     database: target.database,
     count: () => heartbeat.place.count,
-    answer: events.answerQuery,
+    replyTo: events.replyTo,
   });
   const { denialCache } = counting;
   listenToPeers({

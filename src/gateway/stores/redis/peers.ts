@@ -86,12 +86,13 @@ interface PeerGatewaysOptions {
   /** The number of the database. Redis has one set of channels for all of them. */
   readonly database: number;
   readonly count: () => number;
-  readonly answer: (query: unknown) => Promise<unknown>;
+  readonly replyTo: (query: unknown) => Promise<unknown>;
 }
 
 export interface QueryReplies {
-  readonly answers: readonly unknown[];
-  readonly asked: number;
+  readonly replies: readonly unknown[];
+  /** How many gateways were queried. */
+  readonly queried: number;
 }
 
 interface Pending {
@@ -136,9 +137,9 @@ export class PeerGateways {
 
   /** Never rejects: a gateway that cannot be reached is missing from the replies. */
   async queryAll(query: unknown): Promise<QueryReplies> {
-    const { client, count, answer } = this.#options;
+    const { client, count, replyTo } = this.#options;
     const id = randomUUID();
-    const replies = [await answer(query)];
+    const replies = [await replyTo(query)];
     const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
     // Until Redis says how many gateways received the query, all replies that may come are waited for.
     let expected = Number.POSITIVE_INFINITY;
@@ -157,7 +158,7 @@ export class PeerGateways {
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
     const known = Number.isFinite(expected) ? expected : count();
-    return { answers: replies, asked: Math.max(replies.length, known) };
+    return { replies, queried: Math.max(replies.length, known) };
   }
 
   /** Replies to the query of another gateway, or accepts its reply. Ignores all other messages. */
@@ -175,7 +176,7 @@ export class PeerGateways {
     const { id, replyTo, question }: QueryMessage = JSON.parse(message);
     if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
     if (replyTo === this.#replyTo) return;
-    const reply: ReplyMessage = { id, answer: await this.#options.answer(question) };
+    const reply: ReplyMessage = { id, answer: await this.#options.replyTo(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }
 
