@@ -9,7 +9,7 @@ import {
   type Gateway,
   type GatewayStatus,
 } from '../../src/gateway/operations/running-gateway.ts';
-import { LocalShare } from '../../src/gateway/stores/local-share.ts';
+import { localShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
@@ -41,7 +41,7 @@ export function operatedGateway(options: OperatedOptions) {
   const { proxyFaults = { untrustedMs: undefined, refusedMs: undefined } } = options;
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
-  const local = new LocalShare(memory, () => ({ count: 1, rank: 0 }));
+  const local = localShare(memory, () => ({ count: 1, rank: 0 }));
   const overrideStore = new MemoryOverrideStore(now);
   const overrides = new OverrideBook({
     ...{ overrideStore, now },

@@ -1,5 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
-import { LocalShare } from '../stores/local-share.ts';
+import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
 import { OverrideBook } from '../stores/overrides/override-book.ts';
@@ -39,7 +39,7 @@ export async function createSharedState(options: SharedStateOptions) {
   const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
-  const refresher = (how: RefresherOptions) => resources.addClosable(new Refresher(how));
+  const refresher = (how: RefresherOptions) => resources.addClosable(createRefresher(how));
   const saltRefresher = refresher({
     refresh: () => salts.refresh(now()),
     everyMs: SALTS_EVERY_MS,
@@ -52,7 +52,7 @@ export async function createSharedState(options: SharedStateOptions) {
   });
   return {
     backend,
-    local: new LocalShare(memory, backend.place),
+    local: localShare(memory, backend.place),
     salts,
     overrides,
     /** Replies to queries of other gateways from now on. */
@@ -110,48 +110,42 @@ export interface RefresherOptions {
 /** The nodes of a cluster connect one after the other, so the first tries may come too early. */
 const RETRY_MS = 100;
 
-export class Refresher {
-  readonly #options: RefresherOptions;
-  #refreshing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-  #retryNow = () => {};
-
-  constructor(options: RefresherOptions) {
-    this.#options = options;
-  }
-
-  /** Reads at once. Resolves once that has succeeded, or this is closed. */
-  refresh(): Promise<void> {
-    this.#timer ??= setInterval(() => void this.refresh(), this.#options.everyMs);
-    this.#refreshing ??= this.#tryUntilDone().finally(() => {
-      this.#refreshing = undefined;
-    });
-    this.#retryNow();
-    return this.#refreshing;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    this.#isClosed = true;
-    this.#retryNow();
-  }
-
-  async #tryUntilDone(): Promise<void> {
-    while (!this.#isClosed) {
+/** Reads something that all gateways share at once and at intervals, and retries quickly until that succeeds. */
+export function createRefresher({ refresh, everyMs, onFailure }: RefresherOptions) {
+  let refreshing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  let retryNow = () => {};
+  const tryUntilDone = async (): Promise<void> => {
+    while (!isClosed) {
       try {
-        await this.#options.refresh();
+        await refresh();
         return;
       } catch (error) {
-        this.#options.onFailure(error as Error);
+        onFailure(error as Error);
       }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, RETRY_MS);
-        this.#retryNow = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const retry = setTimeout(resolve, RETRY_MS);
+      retryNow = resolve;
+      await promise;
+      clearTimeout(retry);
     }
-  }
+  };
+  const refresher = {
+    /** Resolves once that has succeeded, or this is closed. */
+    refresh(): Promise<void> {
+      timer ??= setInterval(() => void refresher.refresh(), everyMs);
+      refreshing ??= tryUntilDone().finally(() => {
+        refreshing = undefined;
+      });
+      retryNow();
+      return refreshing;
+    },
+    close(): void {
+      clearInterval(timer);
+      isClosed = true;
+      retryNow();
+    },
+  };
+  return refresher;
 }

@@ -3,7 +3,7 @@ import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
-import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
+import { Breaker, type Gate, guardedStore, Overload } from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
@@ -48,7 +48,7 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
       monitor.failed(reason, cause, checks);
     },
   });
-  const guarded = new GuardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
+  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({

@@ -1,7 +1,6 @@
 /** Reports to the other gateways every two seconds that this one is alive, so that each knows its share of a limit. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayRank } from '../../stores/local-share.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/peers.ts';
 import type { StoreAtStart } from '../backend.ts';
@@ -15,50 +14,36 @@ export interface HeartbeatOptions {
   readonly onCounted: (gateways: number) => void;
 }
 
-export class Heartbeat {
-  readonly #options: HeartbeatOptions;
-  readonly #timer: NodeJS.Timeout;
+export type Heartbeat = ReturnType<typeof createHeartbeat>;
 
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
-    this.#timer = setInterval(() => void this.#beatAndReport(), HEARTBEAT_MS).unref();
-  }
-
-  get place(): GatewayRank {
-    return this.#options.replicas.place;
-  }
-
+export function createHeartbeat(options: HeartbeatOptions) {
+  const { replicas, deadlineMs, monitor, onCounted } = options;
   /** Rejects if Redis does not accept the heartbeat in time. */
-  beat(): Promise<void> {
-    const { replicas, deadlineMs } = this.#options;
-    return withDeadline(replicas.beat(), deadlineMs);
-  }
-
+  const beat = () => withDeadline(replicas.beat(), deadlineMs);
   /** Call this when a beat was rejected. */
-  lost(error: unknown): void {
-    this.#options.replicas.lostTouch();
-    this.#options.monitor.heartbeatLost(error);
-  }
-
-  /** Call this for each new connection: Redis may have forgotten gateways meanwhile. */
-  reconnected(): void {
-    this.#options.replicas.lostTouch();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #beatAndReport(): Promise<void> {
+  const lost = (error: unknown) => {
+    replicas.lostTouch();
+    monitor.heartbeatLost(error);
+  };
+  const beatAndReport = async () => {
     try {
-      await this.beat();
+      await beat();
     } catch (error) {
-      this.lost(error);
+      lost(error);
       return;
     }
-    this.#options.monitor.heartbeatAccepted();
-    this.#options.onCounted(this.place.count);
-  }
+    monitor.heartbeatAccepted();
+    onCounted(replicas.place.count);
+  };
+  const timer = setInterval(() => void beatAndReport(), HEARTBEAT_MS).unref();
+  return {
+    beat,
+    lost,
+    place: () => replicas.place,
+    /** Call this for each new connection: Redis may have forgotten gateways meanwhile. */
+    reconnected: () => replicas.lostTouch(),
+    close: () => clearInterval(timer),
+  };
 }
 
 /** Beats of the heartbeat for which it must be so. A gateway that replaces another runs beside it for a while. */

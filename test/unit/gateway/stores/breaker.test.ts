@@ -4,7 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../src/gateway/core/counting/store.ts';
-import { Breaker, GuardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
+import { Breaker, guardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -132,7 +132,7 @@ test('a guarded store is called only while all gates are open', async () => {
     reset: async () => {},
   };
   let obstacle: StoreError | undefined;
-  const guarded = new GuardedStore(store, [
+  const guarded = guardedStore(store, [
     { obstacle: () => undefined },
     { obstacle: () => obstacle },
   ]);
