@@ -116,7 +116,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'rules/rule.ts',
   ],
   'gateway/server': [
-    'arrivals.ts',
     'callers.ts',
     'check-server.ts',
     'connection-guard.ts',
