@@ -10,7 +10,6 @@ import {
   followSupervisor,
   ignoreSignals,
   sendToSupervisor,
-  workerDuties,
 } from '../../gateway/app/workers/worker.ts';
 import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import {
@@ -129,16 +128,14 @@ async function serveAsWorker(configured: Configured): Promise<void> {
   );
   const gateway = await createPortlessGateway({ ...configured, now: Date.now });
   const reloadPolicies = watchPolicies(policies, telemetry.policyFile);
-  const duties = workerDuties({
+  followSupervisor({
     gateway,
     telemetry,
     async reload() {
       await Promise.all([reloadPolicies(), gateway.reloadRateLimits()]);
     },
-    send: sendToSupervisor,
     end: () => ending.close(),
   });
-  followSupervisor(duties);
   const store = await gateway.start();
   await sendToSupervisor({ type: 'ready', store });
 }
