@@ -1,7 +1,7 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
 import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
-import { Denials } from '../../src/gateway/denials/denials.ts';
+import { createDenials } from '../../src/gateway/denials/denials.ts';
 import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
 import { createOperate, replyTo } from '../../src/gateway/operations/operations.ts';
 import {
@@ -48,7 +48,7 @@ export function operatedGateway(options: OperatedOptions) {
     onChange: () => {},
     onRestored: () => {},
   });
-  const denials = new Denials({
+  const denials = createDenials({
     now,
     idOf: () => undefined,
     writeDenied: () => {},

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/settings/environment.ts';
 import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { byFailureMode } from '../core/policy.ts';
-import { Denials } from '../denials/denials.ts';
+import { createDenials, type Denials } from '../denials/denials.ts';
 import { createOperate, replyTo } from '../operations/operations.ts';
 import { Arrivals, createHandler } from '../server/handler.ts';
 import type { PortName } from '../server/proxy-ports.ts';
@@ -95,5 +95,5 @@ async function openRateLimitsIn(
 function loggedDenials({ policies, telemetry, now }: GatewayOptions): Denials {
   const { denied, wouldBeDenied } = telemetry.decisions;
   const idOf = (client: string) => policies.current.listedClients.get(client)?.id;
-  return new Denials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
+  return createDenials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
 }

@@ -17,51 +17,43 @@ export type ShadowDenialLine = Omit<DenialLine, 'mode' | 'blocked_by' | 'listed_
 
 const FLUSH_EVERY_MS = 1_000;
 
-export class Denials {
-  readonly enforced: DenialBook;
-  readonly shadow: DenialBook;
-  readonly #flushing: NodeJS.Timeout;
+export type Denials = ReturnType<typeof createDenials>;
 
-  constructor({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
-    this.enforced = new DenialBook({ now, idOf, write: writeDenied });
-    this.shadow = new DenialBook({
-      now,
-      idOf,
-      write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
-        writeWouldBeDenied({ ...line, counted_in: 'store' }),
-    });
-    this.#flushing = setInterval(() => {
-      this.enforced.flush();
-      this.shadow.flush();
-    }, FLUSH_EVERY_MS).unref();
-  }
-
-  name(decision: Decision, denied: Denied, isShadow: boolean): string {
-    return (isShadow ? this.shadow : this.enforced).clients.name(decision, denied);
-  }
-
-  /** A decision was sent to a proxy. */
-  decided(decision: Decision, dialect: string, durationMs: number): void {
-    const { denial } = decision;
-    if (denial === undefined || decision.isRepeated) return;
-    this.enforced.add({ decision, denial, answered: { dialect, durationMs } });
-  }
-
-  wouldDeny(decision: Decision): void {
-    const { denial } = decision;
-    if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
-  }
-
-  reset(keys: readonly string[]): void {
-    this.enforced.clients.reset(keys);
-    this.shadow.clients.reset(keys);
-  }
-
-  close(): void {
-    clearInterval(this.#flushing);
-    this.enforced.close();
-    this.shadow.close();
-  }
+export function createDenials({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
+  const enforced = new DenialBook({ now, idOf, write: writeDenied });
+  const shadow = new DenialBook({
+    now,
+    idOf,
+    write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
+      writeWouldBeDenied({ ...line, counted_in: 'store' }),
+  });
+  const both = [enforced, shadow];
+  const flushing = setInterval(() => {
+    for (const book of both) book.flush();
+  }, FLUSH_EVERY_MS).unref();
+  return {
+    enforced,
+    shadow,
+    name: (decision: Decision, denied: Denied, isShadow: boolean): string =>
+      (isShadow ? shadow : enforced).clients.name(decision, denied),
+    /** A decision was sent to a proxy. */
+    decided(decision: Decision, dialect: string, durationMs: number): void {
+      const { denial } = decision;
+      if (denial === undefined || decision.isRepeated) return;
+      enforced.add({ decision, denial, answered: { dialect, durationMs } });
+    },
+    wouldDeny(decision: Decision): void {
+      const { denial } = decision;
+      if (denial !== undefined) shadow.add({ decision, denial, answered: undefined });
+    },
+    reset(keys: readonly string[]): void {
+      for (const book of both) book.clients.reset(keys);
+    },
+    close(): void {
+      clearInterval(flushing);
+      for (const book of both) book.close();
+    },
+  };
 }
 
 interface DeniedName {

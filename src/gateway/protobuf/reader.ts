@@ -22,6 +22,13 @@ export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
 }
 
+/** Reads a text into the property of this name. */
+export function text<Key extends string>(key: Key): ReadField<Record<Key, string>> {
+  return (reader, target) => {
+    target[key] = reader.utf8();
+  };
+}
+
 /** Reads a field of the type uint32, uint64, bool or enum. Larger numbers than 2^53 - 1, and negative ones, become that. */
 export function number<Target>(set: SetNumber<Target>): NumberField<Target> {
   return { set, type: VARINT };

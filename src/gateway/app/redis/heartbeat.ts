@@ -33,15 +33,15 @@ export function createHeartbeat(options: HeartbeatOptions) {
       return;
     }
     monitor.heartbeatAccepted();
-    onCounted(replicas.place.count);
+    onCounted(replicas.place().count);
   };
   const timer = setInterval(() => void beatAndReport(), HEARTBEAT_MS).unref();
   return {
     beat,
     lost,
-    place: () => replicas.place,
+    place: replicas.place,
     /** Call this for each new connection: Redis may have forgotten gateways meanwhile. */
-    reconnected: () => replicas.lostTouch(),
+    reconnected: replicas.lostTouch,
     close: () => clearInterval(timer),
   };
 }

@@ -1,7 +1,7 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
-import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';
+import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { redisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
 import { SaltBooks } from '../../stores/salts/salt-sources.ts';
@@ -38,7 +38,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const heartbeat = resources.addClosable(
     createHeartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
-      replicas: new Replicas({
+      replicas: createReplicas({
         client,
         assumed: {
           count: environment.replicas * environment.workers,

@@ -10,10 +10,10 @@ import {
   number,
   ProtobufReader,
   type ReadField,
+  text,
 } from '../../protobuf/reader.ts';
 import { NUMBERED_UNITS } from '../messages/units.ts';
 import type { RuleFile } from '../rules/rule.ts';
-import { text } from './messages.ts';
 
 /** The keys of a file, in its order. A key whose value is undefined is left out. */
 type Draft = Record<string, unknown>;

@@ -10,8 +10,8 @@ import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import type { HandleCheck, PendingCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
-import { Health } from './health.ts';
-import { type PeerStream, Sessions } from './peer-stream.ts';
+import { createHealth } from './health.ts';
+import { createSessions, type PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
 import { FAULT, NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 
@@ -52,17 +52,17 @@ const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   const { services, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
-  const health = new Health(['', AUTHORIZATION, ...served]);
+  const health = createHealth(['', AUTHORIZATION, ...served]);
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const methods = new Map<string, Method>([
     [`/${AUTHORIZATION}/Check`, checkMethod(options, knowsSecret)],
     ...services.map((each) => serviceMethod(each, options, knowsSecret)),
-    [`${HEALTH}/Check`, (call, message) => health.check(call, message)],
-    [`${HEALTH}/List`, (call) => health.list(call)],
-    [`${HEALTH}/Watch`, (call, message) => health.watch(call, message)],
+    [`${HEALTH}/Check`, health.check],
+    [`${HEALTH}/List`, health.list],
+    [`${HEALTH}/Watch`, health.watch],
   ]);
   const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
-  const sessions = new Sessions();
+  const sessions = createSessions();
 
   const answerOn = (connection: Socket, guard: ConnectionGuard) => {
     const address = guard.connection.remoteAddress ?? '';

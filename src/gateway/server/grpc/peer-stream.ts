@@ -99,32 +99,31 @@ const PING_WITHIN_MS = 10_000;
 
 export type AnswerStream = (stream: PeerStream, headers: IncomingHttpHeaders) => void;
 
-export class Sessions {
-  readonly #open = new Map<ServerHttp2Session, ConnectionGuard>();
-  readonly #pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
-
-  /** Must be called in the context of the guard. */
-  open(connection: Socket, guard: ConnectionGuard, answer: AnswerStream): void {
-    const session = performServerHandshake(new RepairedConnection(connection), OPTIONS);
-    this.#open.set(session, guard);
-    // `close` follows.
-    session.on('error', () => {});
-    session.once('close', () => this.#open.delete(session));
-    session.on('stream', (stream, headers) => {
-      const peer = new PeerStream(stream, guard);
-      guard.leave(() => answer(peer, headers));
-    });
-  }
-
-  /** Makes callers send new requests elsewhere, and closes each session when its streams have ended. */
-  close(): void {
-    clearInterval(this.#pings);
-    for (const [session, guard] of this.#open) guard.enter(() => session.close());
-  }
-
-  #ping(): void {
-    for (const [session, guard] of this.#open) guard.enter(() => closeIfGone(session));
-  }
+export function createSessions() {
+  const open = new Map<ServerHttp2Session, ConnectionGuard>();
+  const onEach = (act: (session: ServerHttp2Session) => void) => {
+    for (const [session, guard] of open) guard.enter(() => act(session));
+  };
+  const pings = setInterval(() => onEach(closeIfGone), PING_EVERY_MS).unref();
+  return {
+    /** Must be called in the context of the guard. */
+    open(connection: Socket, guard: ConnectionGuard, answer: AnswerStream): void {
+      const session = performServerHandshake(new RepairedConnection(connection), OPTIONS);
+      open.set(session, guard);
+      // `close` follows.
+      session.on('error', () => {});
+      session.once('close', () => open.delete(session));
+      session.on('stream', (stream, headers) => {
+        const peer = new PeerStream(stream, guard);
+        guard.leave(() => answer(peer, headers));
+      });
+    },
+    /** Makes callers send new requests elsewhere, and closes each session when its streams have ended. */
+    close(): void {
+      clearInterval(pings);
+      onEach((session) => session.close());
+    },
+  };
 }
 
 function closeIfGone(session: ServerHttp2Session): void {

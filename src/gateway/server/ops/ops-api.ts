@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { canonicalAddress, isLoopback } from '../../core/identity/address.ts';
+import { isThisMachine } from '../../core/identity/address.ts';
 import { OperationError } from '../../operations/operation-error.ts';
 import type { Operate } from '../../operations/operations.ts';
 import { compileSecrets, isFromWebPage } from '../callers.ts';
@@ -122,6 +122,5 @@ function ownOrigin({ host = '' }: IncomingHttpHeaders): string {
 }
 
 function namesThisMachine(host = ''): boolean {
-  const name = host.replace(/:\d+$/, '');
-  return name.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(name) ?? '');
+  return isThisMachine(host.replace(/:\d+$/, ''));
 }

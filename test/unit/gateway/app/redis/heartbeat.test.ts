@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function setUp(beat: () => Promise<void> = async () => {}) {
-  const replicas = { beat: vi.fn(beat), lostTouch: vi.fn(), place: { count: 3, rank: 1 } };
+  const replicas = { beat: vi.fn(beat), lostTouch: vi.fn(), place: () => ({ count: 3, rank: 1 }) };
   const monitor = { heartbeatAccepted: vi.fn(), heartbeatLost: vi.fn() };
   const onCounted = vi.fn();
   const heartbeat = createHeartbeat({ replicas, deadlineMs: 50, monitor, onCounted });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  Allowance,
+  allowance,
   atMostEvery,
   keysIn,
   listenTo,
@@ -14,11 +14,11 @@ afterEach(() => vi.useRealTimers());
 
 test('an allowance is used up within a second, and whole again after it', () => {
   const clock = { nowMs: 5_000 };
-  const allowance = new Allowance(2, () => clock.nowMs);
-  const take = () => [allowance.take(), allowance.take(), allowance.take()];
+  const mayDo = allowance(2, () => clock.nowMs);
+  const take = () => [mayDo(), mayDo(), mayDo()];
   expect(take()).toEqual([true, true, false]);
   clock.nowMs += 999;
-  expect(allowance.take()).toBe(false);
+  expect(mayDo()).toBe(false);
   clock.nowMs += 1;
   expect(take()).toEqual([true, true, false]);
 });
