@@ -28,7 +28,7 @@ export function telemetryLoops(): Row[] {
 
 interface Reporters {
   readonly telemetry: Telemetry;
-  readonly denials: Denials;
+  readonly denials: ReturnType<typeof createDenials>;
   /** What a gateway reports once a check is answered. */
   readonly report: (decision: Decision) => void;
 }

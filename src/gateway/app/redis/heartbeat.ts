@@ -14,7 +14,7 @@ export interface HeartbeatOptions {
   readonly onCounted: (gateways: number) => void;
 }
 
-export type Heartbeat = ReturnType<typeof createHeartbeat>;
+type Heartbeat = ReturnType<typeof createHeartbeat>;
 
 export function createHeartbeat(options: HeartbeatOptions) {
   const { replicas, deadlineMs, monitor, onCounted } = options;
