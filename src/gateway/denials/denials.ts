@@ -20,8 +20,8 @@ const FLUSH_EVERY_MS = 1_000;
 export type Denials = ReturnType<typeof createDenials>;
 
 export function createDenials({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
-  const enforced = new DenialBook({ now, idOf, write: writeDenied });
-  const shadow = new DenialBook({
+  const enforced = createDenialBook({ now, idOf, write: writeDenied });
+  const shadow = createDenialBook({
     now,
     idOf,
     write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
@@ -105,54 +105,40 @@ const EVERY_MS = 1_000;
  * Remembers the clients, and logs at most one line a second for each client and policy, so that a
  * client that keeps retrying cannot fill the log. Each line says how many denials were not logged since the line before.
  */
-export class DenialBook {
-  readonly clients: DeniedClients;
-  readonly #options: DenialBookOptions;
+export function createDenialBook({ now, idOf, write }: DenialBookOptions) {
   /** Clients with denials that were not logged, and that no later line has counted yet. */
-  readonly #pending = new Set<DeniedClient>();
-
-  constructor(options: DenialBookOptions) {
-    this.#options = options;
-    this.clients = new DeniedClients({
-      now: options.now,
-      onForgotten: (client) => this.#conclude(client),
-    });
-  }
-
-  add(denial: RecordedDenial): void {
-    const client = this.clients.add(denial);
-    if (this.#options.now() - client.loggedMs >= EVERY_MS) {
-      this.#write(client, client.unlogged);
-      return;
-    }
-    client.unlogged++;
-    this.#pending.add(client);
-  }
-
-  /** Logs the pending denials whose second has passed. */
-  flush(): void {
-    const nowMs = this.#options.now();
-    for (const client of this.#pending) {
-      if (nowMs - client.loggedMs >= EVERY_MS) this.#conclude(client);
-    }
-  }
-
-  close(): void {
-    for (const client of this.#pending) this.#conclude(client);
-  }
-
-  #conclude(client: DeniedClient): void {
-    // The line itself stands for the last of them.
-    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
-  }
-
-  #write(client: DeniedClient, suppressed: number): void {
-    this.#pending.delete(client);
-    client.loggedMs = this.#options.now();
+  const pending = new Set<DeniedClient>();
+  const log = (client: DeniedClient, suppressed: number): void => {
+    pending.delete(client);
+    client.loggedMs = now();
     client.unlogged = 0;
     if (client.latest === undefined) return;
-    const { idOf, write } = this.#options;
     const client_id = idOf(client.client);
     write(denialLine(client.latest.recorded, { client: client.client, client_id, suppressed }));
-  }
+  };
+  const conclude = (client: DeniedClient): void => {
+    // The line itself stands for the last of them.
+    if (pending.has(client)) log(client, client.unlogged - 1);
+  };
+  const clients = new DeniedClients({ now, onForgotten: conclude });
+  return {
+    clients,
+    add(denial: RecordedDenial): void {
+      const client = clients.add(denial);
+      if (now() - client.loggedMs >= EVERY_MS) {
+        log(client, client.unlogged);
+        return;
+      }
+      client.unlogged++;
+      pending.add(client);
+    },
+    /** Logs the pending denials whose second has passed. */
+    flush(): void {
+      const nowMs = now();
+      for (const client of pending) if (nowMs - client.loggedMs >= EVERY_MS) conclude(client);
+    },
+    close(): void {
+      for (const client of pending) conclude(client);
+    },
+  };
 }

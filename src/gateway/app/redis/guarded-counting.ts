@@ -16,7 +16,6 @@ import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
-/** Requests that wait for Redis at the same time. */
 const MAX_IN_FLIGHT = 5_000;
 /** Timers of a healthy process are up to so late. */
 const LEAST_LATENESS_MS = 5;

@@ -7,7 +7,7 @@ import {
 } from '../../../../../src/gateway/stores/redis/channels.ts';
 import { type RedisClient, untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
 import { withDeadline } from '../../../../../src/gateway/stores/redis/failures.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -40,7 +40,7 @@ test('a function that is limited runs at once, then once per interval, and once 
 });
 
 test('so many requests may be in flight, and no more', () => {
-  const inFlight = new InFlight(2);
+  const inFlight = createInFlight(2);
   inFlight.enter();
   inFlight.enter();
   expect(() => inFlight.enter()).toThrow('2 requests');
