@@ -2,7 +2,7 @@
 import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { Decision } from '../../src/gateway/core/counting/decision.ts';
 import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
-import { Denials } from '../../src/gateway/denials/denials.ts';
+import { createDenials } from '../../src/gateway/denials/denials.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { createTelemetry, type Telemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { policySetFrom } from '../../test/support/policies.ts';
@@ -28,7 +28,7 @@ export function telemetryLoops(): Row[] {
 
 interface Reporters {
   readonly telemetry: Telemetry;
-  readonly denials: Denials;
+  readonly denials: ReturnType<typeof createDenials>;
   /** What a gateway reports once a check is answered. */
   readonly report: (decision: Decision) => void;
 }
@@ -41,7 +41,7 @@ function reporters(): Reporters {
     destination: { write() {} },
   });
   const { decisions } = telemetry;
-  const denials = new Denials({
+  const denials = createDenials({
     now: Date.now,
     idOf: () => undefined,
     writeDenied: decisions.denied,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
 import { ALGORITHMS, type Quota, type TakeResult } from '../../src/gateway/core/counting/store.ts';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
-import { InFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import { expectSameAnswers, FORWARD_MS, TRAFFICS } from '../scenarios/same-answers/run.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
@@ -94,7 +94,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     const { key } = open();
     const descriptor = descriptorOf(key(), { limit: 100_000, windowMs: 3_200 });
     // On the server's clock, so that the time to live and the entries use the same clock.
-    const own = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 5_000 });
+    const own = new RedisStore({ client, inFlight: createInFlight(10), deadlineMs: 5_000 });
     for (const endMs = Date.now() + 1_000; Date.now() < endMs; ) {
       const startedMs = performance.now();
       await own.take([descriptor]);
@@ -124,7 +124,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
         (ahead) =>
           new RedisStore({
             client,
-            inFlight: new InFlight(10),
+            inFlight: createInFlight(10),
             deadlineMs: 5_000,
             now: () => clock.nowMs,
             ownNow: () => clock.nowMs + ahead,

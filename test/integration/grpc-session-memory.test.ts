@@ -8,7 +8,7 @@ import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { ConnectionGuard } from '../../src/gateway/server/connection-guard.ts';
-import { Sessions } from '../../src/gateway/server/grpc/sessions.ts';
+import { createSessions } from '../../src/gateway/server/grpc/peer-stream.ts';
 import { eventually } from '../support/eventually.ts';
 
 const CONNECTIONS = 100;
@@ -42,7 +42,7 @@ test.each([
   ['half a preface, then a reset', [PREFACE.slice(0, 9)], 'reset'],
 ] as const)('%s', async (_what, texts, ending) => {
   setFlagsFromString('--expose-gc');
-  const sessions = new Sessions();
+  const sessions = createSessions();
   const latest: { connection: Socket | undefined } = { connection: undefined };
   const bytesRead = () => latest.connection?.bytesRead ?? 0;
   await using server = createServer((accepted) => {

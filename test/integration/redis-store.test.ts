@@ -1,7 +1,7 @@
 /** The Redis store, without a gateway, on a server that stops answering. */
 import { expect } from 'vitest';
 import { StoreError } from '../../src/gateway/core/counting/store.ts';
-import { InFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 import { connectClient } from '../support/stores.ts';
@@ -11,7 +11,7 @@ const DESCRIPTOR = descriptorOf('hg:v1:{x}:a', { limit: 100_000, windowMs: 60_00
 
 async function open(url: string, deadlineMs: number) {
   const client = await connectClient(url);
-  return { client, store: new RedisStore({ client, inFlight: new InFlight(5_000), deadlineMs }) };
+  return { client, store: new RedisStore({ client, inFlight: createInFlight(5_000), deadlineMs }) };
 }
 
 const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : 'none');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
-import { ConfigError } from '../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../src/gateway/config/diagnostic.ts';
 import { validatePolicyFile } from '../../src/gateway/config/policy-file/validate.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { runCommand } from '../support/command.ts';

@@ -128,10 +128,7 @@ test('only gateway/config/settings/environment.ts reads the environment', () => 
 
 test('only cli/output/output.ts and the log print, so that all output is escaped for terminals', () => {
   const printers = files.filter((file) => /\bconsole\.|process\.std(out|err)/.test(sourceOf(file)));
-  expect(printers.sort()).toEqual([
-    'cli/output/output.ts',
-    'gateway/telemetry/log/standard-output.ts',
-  ]);
+  expect(printers.sort()).toEqual(['cli/output/output.ts', 'gateway/telemetry/log/log.ts']);
 });
 
 /** `headgate test --run`: the user of the command writes the pattern. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { banner } from '../../src/cli/serve/banner.ts';
 import { createGateway } from '../../src/gateway/app/gateway.ts';
 import { OpenResources } from '../../src/gateway/app/open-resources.ts';
-import { reportPolicies, watchPolicies } from '../../src/gateway/app/policy-reload.ts';
+import { reportPolicies, watchPolicies } from '../../src/gateway/app/reload-on-change.ts';
 import { openPolicySource } from '../../src/gateway/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { VERSION } from '../../src/gateway/config/shipped-files.ts';

@@ -6,7 +6,7 @@ import { examinePolicies } from '../../src/cli/check/advice/examine-policies.ts'
 import { type Imported, importPolicies } from '../../src/cli/import/import-source.ts';
 import type { ImportKind } from '../../src/cli/import/kinds.ts';
 import { filesOnDisk, type ProxyFiles } from '../../src/cli/proxy-files/read/proxy-files.ts';
-import { ConfigError } from '../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../src/gateway/config/diagnostic.ts';
 
 export const IMPORTS = fileURLToPath(new URL('../fixtures/imports', import.meta.url));
 

@@ -1,19 +1,19 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
 import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
-import { Denials } from '../../src/gateway/denials/denials.ts';
+import { createDenials } from '../../src/gateway/denials/denials.ts';
 import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
-import { answerQuery, createOperate } from '../../src/gateway/operations/operations.ts';
+import { createOperate, replyTo } from '../../src/gateway/operations/operations.ts';
 import {
   createRecentActions,
   type Gateway,
   type GatewayStatus,
 } from '../../src/gateway/operations/running-gateway.ts';
-import { LocalShare } from '../../src/gateway/stores/local-share.ts';
+import { localShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
-import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
+import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-events.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
 import { checkRequest, SALTS } from './requests.ts';
@@ -41,14 +41,14 @@ export function operatedGateway(options: OperatedOptions) {
   const { proxyFaults = { untrustedMs: undefined, refusedMs: undefined } } = options;
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
-  const local = new LocalShare(memory, () => ({ count: 1, rank: 0 }));
+  const local = localShare(memory, () => ({ count: 1, rank: 0 }));
   const overrideStore = new MemoryOverrideStore(now);
   const overrides = new OverrideBook({
     ...{ overrideStore, now },
     onChange: () => {},
     onRestored: () => {},
   });
-  const denials = new Denials({
+  const denials = createDenials({
     now,
     idOf: () => undefined,
     writeDenied: () => {},
@@ -67,8 +67,8 @@ export function operatedGateway(options: OperatedOptions) {
     wouldBeDenied: denials.shadow.clients,
     forgetDenied: (keys) => denials.reset(keys),
     async queryAll(query) {
-      const answers = [await answerQuery(gateway, query), ...peerAnswers];
-      return { answers, asked: answers.length + silentGateways };
+      const replies = [await replyTo(gateway, query), ...peerAnswers];
+      return { replies, queried: replies.length + silentGateways };
     },
     stats: async () => ({
       store: 'memory',

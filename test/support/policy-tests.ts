@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readTestFiles, runTests } from '../../src/cli/policy-tests/policy-tests.ts';
 import type { TestRun } from '../../src/cli/policy-tests/result.ts';
-import { FileError } from '../../src/gateway/config/config-error.ts';
+import { FileError } from '../../src/gateway/config/diagnostic.ts';
 import { SHIPPED_RANGES } from '../../src/gateway/config/shipped-files.ts';
 
 export const POLICIES = `version: 1

@@ -4,7 +4,7 @@ import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
-import { InFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';
 
@@ -28,7 +28,7 @@ export function openRedisStore(client: RedisClient): StoreUnderTest {
   const clock = { nowMs: NOON_MS };
   const options = {
     client,
-    inFlight: new InFlight(5_000),
+    inFlight: createInFlight(5_000),
     deadlineMs: 5_000,
     now: () => clock.nowMs,
     ownNow: () => clock.nowMs,

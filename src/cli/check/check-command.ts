@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { countOf, DIAGNOSTIC_FORMS, type DiagnosticForm } from '../output/diagnostics.ts';

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { FileError } from '../../gateway/config/config-error.ts';
-import { type Diagnostic, diagnostic } from '../../gateway/config/diagnostic.ts';
+import { type Diagnostic, diagnostic, FileError } from '../../gateway/config/diagnostic.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
-import { isKubernetesObject } from '../../gateway/config/yaml/other-text.ts';
+import { isKubernetesObject } from '../../gateway/config/yaml/parser-mistakes.ts';
 import { type ExaminedRuleFile, examineRules } from '../../gateway/ratelimit/rules/compile.ts';
 import { isRuleFile, readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
 import { listRuleFiles } from '../../gateway/ratelimit/rules/rule-files.ts';

@@ -1,7 +1,7 @@
 /** Reads a file that may also be a pipe, such as `<(nginx -T)`, or standard input. */
 import { createReadStream, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { readText } from '../../gateway/config/text-file.ts';
 
 export const STANDARD_INPUT = '-';

@@ -1,5 +1,4 @@
-import { ConfigError } from '../../gateway/config/config-error.ts';
-import type { Diagnostic, Severity } from '../../gateway/config/diagnostic.ts';
+import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import { everyEntry, type ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';

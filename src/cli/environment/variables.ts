@@ -3,7 +3,7 @@
  * variable becomes a setting of headgate, or a note that it has no effect. Settings of headgate that are set win.
  */
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { isServiceLink } from '../../gateway/config/settings/environment.ts';
 import { DROP_IN_POLICIES } from '../../gateway/config/shipped-files.ts';
 import { ignored } from './ignored.ts';

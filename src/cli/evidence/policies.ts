@@ -1,5 +1,5 @@
 /** Reads policy files for replays. The result is plain data, so that threads can share it. */
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { compilePolicies, type KnownRanges } from '../../gateway/config/policy-file/compile.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
 import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';

@@ -1,6 +1,6 @@
 /** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway; and a denial that a gateway remembers. */
 import { withLiveCounts } from '../../gateway/app/live-counts.ts';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { openPolicySource } from '../../gateway/config/policy-file/policy-source.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { SHIPPED_POLICIES } from '../../gateway/config/shipped-files.ts';

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { FileError } from '../../gateway/config/config-error.ts';
+import { FileError } from '../../gateway/config/diagnostic.ts';
 import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
 import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';

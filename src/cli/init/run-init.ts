@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { readText } from '../../gateway/config/text-file.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { CommandFailed } from '../output/command-failed.ts';

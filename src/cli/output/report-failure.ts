@@ -1,7 +1,7 @@
 /** Prints the error that ended a command, and chooses the exit code. */
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { complain, linesIn } from './output.ts';

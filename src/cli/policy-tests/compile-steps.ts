@@ -1,7 +1,6 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
-import type { Rule } from '../../gateway/config/rules.ts';
+import type { DiagnosticDraft, Path, Place, Rule } from '../../gateway/config/diagnostic.ts';
 import type { Expectation } from './expectation-schema.ts';
 import { type OverrideFacts, overrideMistakes } from './override-mistakes.ts';
 import { headersOf, type Step } from './policy-test.ts';

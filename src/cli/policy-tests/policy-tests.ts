@@ -1,5 +1,4 @@
-import { FileError } from '../../gateway/config/config-error.ts';
-import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
+import { type Diagnostic, FileError } from '../../gateway/config/diagnostic.ts';
 import { Coverage } from './coverage.ts';
 import type { TestFile } from './policy-test.ts';
 import { readTestFile } from './read-test-file.ts';

@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { FileError } from '../../gateway/config/config-error.ts';
-import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
+import { type DiagnosticDraft, FileError, type Path } from '../../gateway/config/diagnostic.ts';
 import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';

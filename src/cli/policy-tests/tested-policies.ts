@@ -1,7 +1,6 @@
 /** Reads the policy files that test files name, and compiles them with the API keys of the tests. */
 import { hash } from 'node:crypto';
-import { FileError } from '../../gateway/config/config-error.ts';
-import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
+import { type Diagnostic, FileError } from '../../gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../gateway/config/policy-file/compile.ts';
 import { validateFiles } from '../../gateway/config/policy-file/read.ts';
 import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';

@@ -22,7 +22,7 @@ import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
-import { LocalShare } from '../../gateway/stores/local-share.ts';
+import { localShare } from '../../gateway/stores/local-share.ts';
 import { MemoryStore } from '../../gateway/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../gateway/stores/overrides/override.ts';
 import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
@@ -120,7 +120,7 @@ export class VirtualGateway {
       denied: none,
       wouldBeDenied: none,
       forgetDenied: () => {},
-      queryAll: async () => ({ answers: [], asked: 0 }),
+      queryAll: async () => ({ replies: [], queried: 0 }),
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
       knownGateways: () => 1,
       unseenHeaders: () => [],
@@ -150,7 +150,7 @@ class VirtualStore implements QuotaStore {
   constructor(now: () => number, gateways: number, onTake: OnTake) {
     // No key is evicted: a test shall not depend on how many there are.
     const newMemory = () => new MemoryStore({ now, maxKeys: Number.POSITIVE_INFINITY });
-    const share = new LocalShare(newMemory(), () => ({ count: gateways, rank: 0 }));
+    const share = localShare(newMemory(), () => ({ count: gateways, rank: 0 }));
     this.memory = newMemory();
     this.#onTake = onTake;
     this.local = {

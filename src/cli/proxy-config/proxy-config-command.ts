@@ -1,5 +1,5 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { commandEnvironment } from '../environment/commands.ts';

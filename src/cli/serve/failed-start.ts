@@ -1,4 +1,4 @@
-import { WorkerFailed } from '../../gateway/app/workers/worker-failed.ts';
+import { WorkerFailed } from '../../gateway/app/workers/messages.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';

@@ -5,14 +5,13 @@
 import cluster from 'node:cluster';
 import type { Gateway } from '../../gateway/app/gateway.ts';
 import { OpenResources } from '../../gateway/app/open-resources.ts';
-import { reportNotes, reportPolicies, watchPolicies } from '../../gateway/app/policy-reload.ts';
+import { reportNotes, reportPolicies, watchPolicies } from '../../gateway/app/reload-on-change.ts';
 import {
   followSupervisor,
   ignoreSignals,
   sendToSupervisor,
-  workerDuties,
 } from '../../gateway/app/workers/worker.ts';
-import { ConfigError } from '../../gateway/config/config-error.ts';
+import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import {
   openPolicySource,
   type PolicySource,
@@ -129,16 +128,14 @@ async function serveAsWorker(configured: Configured): Promise<void> {
   );
   const gateway = await createPortlessGateway({ ...configured, now: Date.now });
   const reloadPolicies = watchPolicies(policies, telemetry.policyFile);
-  const duties = workerDuties({
+  followSupervisor({
     gateway,
     telemetry,
     async reload() {
       await Promise.all([reloadPolicies(), gateway.reloadRateLimits()]);
     },
-    send: sendToSupervisor,
     end: () => ending.close(),
   });
-  followSupervisor(duties);
   const store = await gateway.start();
   await sendToSupervisor({ type: 'ready', store });
 }

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { FileError } from '../../gateway/config/config-error.ts';
+import { FileError } from '../../gateway/config/diagnostic.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { linesOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';

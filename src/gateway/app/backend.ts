@@ -11,7 +11,7 @@ export interface BackendEvents {
   readonly onReset: (keys: readonly string[]) => void;
   readonly onOverridesChanged: () => void;
   /** Never rejects. */
-  readonly answerQuery: (query: unknown) => Promise<unknown>;
+  readonly replyTo: (query: unknown) => Promise<unknown>;
 }
 
 /** `evicts`: Redis counts, but drops counters when it is full. `refuses`: it is full, read-only or denies this account. */

@@ -3,7 +3,6 @@ import type { Environment } from '../config/settings/environment.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OpenResources } from './open-resources.ts';
 
-/** What a gateway is made from. Its parts take what they need of it. */
 export interface GatewayOptions {
   readonly environment: Environment;
   readonly policies: PolicySource;

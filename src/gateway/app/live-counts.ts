@@ -9,7 +9,7 @@ import { OverrideBook } from '../stores/overrides/override-book.ts';
 import { RedisOverrideStore } from '../stores/overrides/redis-override-store.ts';
 import { createRedisClient, type RedisClient, untilReady } from '../stores/redis/client.ts';
 import { storeOfTarget } from '../stores/redis/cluster-store.ts';
-import { RedisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
+import { redisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
 import { DerivedSalts, SaltBooks } from '../stores/salts/salt-sources.ts';
 
 /** An operator waits longer for a reply than a request does. */
@@ -66,5 +66,5 @@ export async function withLiveCounts<T>(
 
 function saltsFor({ ipSaltSecret }: Pick<Environment, 'ipSaltSecret'>, client: RedisClient) {
   if (ipSaltSecret !== undefined) return new DerivedSalts(ipSaltSecret);
-  return new SaltBooks(withoutWriting(new RedisSaltVault(client)));
+  return new SaltBooks(withoutWriting(redisSaltVault(client)));
 }

@@ -21,7 +21,7 @@ export function inMemory(options: MemoryBackendOptions): Backend {
     store: memory,
     reader: memory,
     overrideStore: new MemoryOverrideStore(now),
-    queryAll: async (query) => ({ answers: [await events.answerQuery(query)], asked: 1 }),
+    queryAll: async (query) => ({ replies: [await events.replyTo(query)], queried: 1 }),
     stats: async () => ({
       store: 'memory',
       keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },

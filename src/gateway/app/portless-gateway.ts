@@ -4,10 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/settings/environment.ts';
 import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { byFailureMode } from '../core/policy.ts';
-import { Denials } from '../denials/denials.ts';
-import { answerQuery, createOperate } from '../operations/operations.ts';
-import { Arrivals } from '../server/arrivals.ts';
-import { createHandler } from '../server/handler.ts';
+import { createDenials, type Denials } from '../denials/denials.ts';
+import { createOperate, replyTo } from '../operations/operations.ts';
+import { Arrivals, createHandler } from '../server/handler.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import { openTracing } from '../telemetry/tracing/tracing.ts';
 import type { StoreAtStart } from './backend.ts';
@@ -48,7 +47,7 @@ export async function createPortlessGateway(options: GatewayOptions) {
   const answering = { ...options, shared, denials, tracing, handle };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
-  shared.answerQueries((query) => answerQuery(operated, query));
+  shared.replyWith((query) => replyTo(operated, query));
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
   const servers = createProxyServers({ environment, handleCheck, rateLimits, telemetry });
   let isClosing = false;
@@ -96,5 +95,5 @@ async function openRateLimitsIn(
 function loggedDenials({ policies, telemetry, now }: GatewayOptions): Denials {
   const { denied, wouldBeDenied } = telemetry.decisions;
   const idOf = (client: string) => policies.current.listedClients.get(client)?.id;
-  return new Denials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
+  return createDenials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
 }

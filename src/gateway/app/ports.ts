@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import { SHIPPED_PAGE } from '../config/shipped-files.ts';
-import { canonicalAddress, isLoopback } from '../core/identity/address.ts';
+import { isThisMachine } from '../core/identity/address.ts';
 import { createOpsServer, type OpsServerOptions } from '../server/ops/ops-server.ts';
 import { openProxyPorts, type ProxyPorts, type TakeAt } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -61,11 +61,7 @@ export function warnIfOpen(
   events: Pick<Telemetry['proxies'], 'checkPortOpen'>,
 ): void {
   const isOpen = [check, grpc, json].some(
-    (address) => typeof address === 'object' && !isPrivate(address),
+    (address) => typeof address === 'object' && !isThisMachine(address.address),
   );
   if (isOpen && proxySecrets.length === 0) events.checkPortOpen();
-}
-
-function isPrivate({ address }: AddressInfo): boolean {
-  return isLoopback(canonicalAddress(address) ?? '');
 }

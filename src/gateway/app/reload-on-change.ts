@@ -1,6 +1,8 @@
 /** Reads files again when they change, or on demand, one time after the other. */
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/diagnostic.ts';
 import { type Watched, watchFiles } from '../config/file-watch.ts';
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 interface Reloading {
   /** `settledMs`: how long the files have not changed; undefined: on demand. */
@@ -42,4 +44,30 @@ export function reloadOnChange(
     running ??= run();
     return running;
   };
+}
+
+export function watchPolicies(
+  policies: PolicySource,
+  events: Telemetry['policyFile'],
+): () => Promise<void> {
+  return reloadOnChange(policies, {
+    async reload(settledMs) {
+      const reloaded = await policies.reload(settledMs);
+      if (reloaded === undefined) return;
+      events.inForce(policies.digest);
+      events.loaded(policies.current.policies.length);
+      if (reloaded.removed.length > 0) events.removed(reloaded.removed);
+      reportNotes(policies, events);
+    },
+    refused: events.refused,
+  });
+}
+
+export function reportPolicies(policies: PolicySource, events: Telemetry['policyFile']): void {
+  events.inForce(policies.digest);
+  reportNotes(policies, events);
+}
+
+export function reportNotes(policies: PolicySource, events: Telemetry['policyFile']): void {
+  for (const note of policies.notes) events.note(note);
 }

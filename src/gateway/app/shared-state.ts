@@ -1,5 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
-import { LocalShare } from '../stores/local-share.ts';
+import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
 import { OverrideBook } from '../stores/overrides/override-book.ts';
@@ -8,8 +8,6 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { inMemory } from './memory-backend.ts';
-
-import { Refresher, type RefresherOptions } from './refresher.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
 /** Redis may lose salts, for example under a flood: gateways write back what they hold. */
@@ -26,7 +24,7 @@ export type SharedState = Awaited<ReturnType<typeof createSharedState>>;
 
 export async function createSharedState(options: SharedStateOptions) {
   const { environment, telemetry, monitor, onReset, now, resources } = options;
-  let answer: BackendEvents['answerQuery'] = async () => undefined;
+  let reply: BackendEvents['replyTo'] = async () => undefined;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
@@ -35,13 +33,13 @@ export async function createSharedState(options: SharedStateOptions) {
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
-    answerQuery: (query) => answer(query),
+    replyTo: (query) => reply(query),
   };
   const backend = await createBackend(memory, events, options);
   const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
-  const refresher = (how: RefresherOptions) => resources.addClosable(new Refresher(how));
+  const refresher = (how: RefresherOptions) => resources.addClosable(createRefresher(how));
   const saltRefresher = refresher({
     refresh: () => salts.refresh(now()),
     everyMs: SALTS_EVERY_MS,
@@ -54,12 +52,12 @@ export async function createSharedState(options: SharedStateOptions) {
   });
   return {
     backend,
-    local: new LocalShare(memory, backend.place),
+    local: localShare(memory, backend.place),
     salts,
     overrides,
-    /** Answers queries of other gateways from now on. Before, they get no reply. */
-    answerQueries(given: typeof answer): void {
-      answer = given;
+    /** Replies to queries of other gateways from now on. */
+    replyWith(given: typeof reply): void {
+      reply = given;
     },
     /** Resolves once the store counts, or when the start should not wait any longer. */
     async connect(): Promise<StoreAtStart> {
@@ -101,4 +99,53 @@ function createOverrides(
     },
     onRestored: telemetry.operators.overridesRestored,
   });
+}
+
+export interface RefresherOptions {
+  readonly refresh: () => Promise<void>;
+  readonly everyMs: number;
+  readonly onFailure: (error: Error) => void;
+}
+
+/** The nodes of a cluster connect one after the other, so the first tries may come too early. */
+const RETRY_MS = 100;
+
+/** Reads something that all gateways share at once and at intervals, and retries quickly until that succeeds. */
+export function createRefresher({ refresh, everyMs, onFailure }: RefresherOptions) {
+  let refreshing: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  let retryNow = () => {};
+  const tryUntilDone = async (): Promise<void> => {
+    while (!isClosed) {
+      try {
+        await refresh();
+        return;
+      } catch (error) {
+        onFailure(error as Error);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const retry = setTimeout(resolve, RETRY_MS);
+      retryNow = resolve;
+      await promise;
+      clearTimeout(retry);
+    }
+  };
+  const refresher = {
+    /** Resolves once that has succeeded, or this is closed. */
+    refresh(): Promise<void> {
+      timer ??= setInterval(() => void refresher.refresh(), everyMs);
+      refreshing ??= tryUntilDone().finally(() => {
+        refreshing = undefined;
+      });
+      retryNow();
+      return refreshing;
+    },
+    close(): void {
+      clearInterval(timer);
+      isClosed = true;
+      retryNow();
+    },
+  };
+  return refresher;
 }

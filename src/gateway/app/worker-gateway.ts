@@ -1,14 +1,15 @@
 /** Several workers as one gateway: a portless gateway runs in each, and the supervisor answers operators. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AggregatorRegistry } from 'prom-client';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
-import type { Health } from '../server/ops/ops-health.ts';
+import type { Health } from '../server/ops/ops-server.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { createOpsPort, openPorts, type PortsOptions } from './ports.ts';
+import type { MetricValues } from './workers/messages.ts';
 import { Supervisor } from './workers/supervisor.ts';
-import { WorkerMetrics } from './workers/worker-metrics.ts';
 
 /** How long a worker may take to end, besides the drain and the store timeout. */
 const END_WITHIN_MS = 4_000;
@@ -122,4 +123,28 @@ function replaceWorkers(
       isRunning = false;
     }
   };
+}
+
+/**
+ * Adds up the metrics of several processes. What ended processes had counted stays in the sums: Prometheus would take a
+ * counter that falls for a restart, and count its value again.
+ */
+export class WorkerMetrics {
+  #ended: MetricValues = [];
+
+  addEnded(metrics: MetricValues): void {
+    const counted = metrics.filter(({ type }) => isCounted(String(type)));
+    const sum = AggregatorRegistry.aggregate([this.#ended, counted]);
+    this.#ended = sum.getMetricsAsArray() as unknown as MetricValues;
+  }
+
+  /** Returns the text format of Prometheus. It adds up synchronously, so that no process can end meanwhile and count twice. */
+  textOf(metrics: readonly MetricValues[]): Promise<string> {
+    return AggregatorRegistry.aggregate([this.#ended, ...metrics]).metrics();
+  }
+}
+
+/** A gauge describes a running process, so it does not outlive it. */
+function isCounted(type: string): boolean {
+  return type === 'counter' || type === 'histogram';
 }

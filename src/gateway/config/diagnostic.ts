@@ -1,5 +1,12 @@
-import type { Severity as RuleSeverity } from './rule-text.ts';
-import { RULES, type Rule } from './rules.ts';
+import { printable } from '../core/printable.ts';
+import { POLICY_RULES } from './policy-rules.ts';
+import { RATELIMIT_RULES } from './ratelimit-rules.ts';
+import type { Severity as RuleSeverity, RuleText } from './rule-text.ts';
+
+export type Rule = keyof typeof POLICY_RULES | keyof typeof RATELIMIT_RULES;
+
+/** Scripts and annotations use the ids of rules, so a released id never changes. `docs/check.md` lists them. */
+export const RULES: Readonly<Record<Rule, RuleText>> = { ...POLICY_RULES, ...RATELIMIT_RULES };
 
 /** Both count from 1. */
 export interface Place {
@@ -20,7 +27,7 @@ export interface Excerpt {
 export type Severity = RuleSeverity | 'fine';
 
 export interface Diagnostic {
-  /** A stable id. `headgate check` has those of rules.ts; other commands have their own. */
+  /** A stable id. `headgate check` has those of RULES; other commands have their own. */
   readonly rule: string;
   readonly severity: Severity;
   /** The name that is shown to people: of a file, or of the address or URL that was examined. */
@@ -73,4 +80,26 @@ export function pathText(path: Path): string {
     }
   }
   return text;
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly code = 'HEADGATE_INVALID_CONFIG';
+  /** One line for each mistake. It says where the mistake is and how to correct it. */
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    const shown = mistakes.map(printable);
+    super(shown.join('\n'));
+    this.mistakes = shown;
+  }
+}
+
+export class FileError extends ConfigError {
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(lineOf));
+    this.diagnostics = diagnostics;
+  }
 }

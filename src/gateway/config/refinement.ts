@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Rule } from './rules.ts';
+import type { Rule } from './diagnostic.ts';
 
 /** A RangeError that belongs to a rule other than `invalid-value`. */
 export class Refusal extends RangeError {

@@ -9,8 +9,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
-import { FileError } from './config-error.ts';
-import { type Diagnostic, diagnostic, type Place } from './diagnostic.ts';
+import { type Diagnostic, diagnostic, FileError, type Place } from './diagnostic.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const START: Place = { line: 1, column: 1 };

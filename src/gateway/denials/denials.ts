@@ -17,51 +17,43 @@ export type ShadowDenialLine = Omit<DenialLine, 'mode' | 'blocked_by' | 'listed_
 
 const FLUSH_EVERY_MS = 1_000;
 
-export class Denials {
-  readonly enforced: DenialBook;
-  readonly shadow: DenialBook;
-  readonly #flushing: NodeJS.Timeout;
+export type Denials = ReturnType<typeof createDenials>;
 
-  constructor({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
-    this.enforced = new DenialBook({ now, idOf, write: writeDenied });
-    this.shadow = new DenialBook({
-      now,
-      idOf,
-      write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
-        writeWouldBeDenied({ ...line, counted_in: 'store' }),
-    });
-    this.#flushing = setInterval(() => {
-      this.enforced.flush();
-      this.shadow.flush();
-    }, FLUSH_EVERY_MS).unref();
-  }
-
-  name(decision: Decision, denied: Denied, isShadow: boolean): string {
-    return (isShadow ? this.shadow : this.enforced).clients.name(decision, denied);
-  }
-
-  /** A decision was sent to a proxy. */
-  decided(decision: Decision, dialect: string, durationMs: number): void {
-    const { denial } = decision;
-    if (denial === undefined || decision.isRepeated) return;
-    this.enforced.add({ decision, denial, answered: { dialect, durationMs } });
-  }
-
-  wouldDeny(decision: Decision): void {
-    const { denial } = decision;
-    if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
-  }
-
-  reset(keys: readonly string[]): void {
-    this.enforced.clients.reset(keys);
-    this.shadow.clients.reset(keys);
-  }
-
-  close(): void {
-    clearInterval(this.#flushing);
-    this.enforced.close();
-    this.shadow.close();
-  }
+export function createDenials({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
+  const enforced = createDenialBook({ now, idOf, write: writeDenied });
+  const shadow = createDenialBook({
+    now,
+    idOf,
+    write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
+      writeWouldBeDenied({ ...line, counted_in: 'store' }),
+  });
+  const both = [enforced, shadow];
+  const flushing = setInterval(() => {
+    for (const book of both) book.flush();
+  }, FLUSH_EVERY_MS).unref();
+  return {
+    enforced,
+    shadow,
+    name: (decision: Decision, denied: Denied, isShadow: boolean): string =>
+      (isShadow ? shadow : enforced).clients.name(decision, denied),
+    /** A decision was sent to a proxy. */
+    decided(decision: Decision, dialect: string, durationMs: number): void {
+      const { denial } = decision;
+      if (denial === undefined || decision.isRepeated) return;
+      enforced.add({ decision, denial, answered: { dialect, durationMs } });
+    },
+    wouldDeny(decision: Decision): void {
+      const { denial } = decision;
+      if (denial !== undefined) shadow.add({ decision, denial, answered: undefined });
+    },
+    reset(keys: readonly string[]): void {
+      for (const book of both) book.clients.reset(keys);
+    },
+    close(): void {
+      clearInterval(flushing);
+      for (const book of both) book.close();
+    },
+  };
 }
 
 interface DeniedName {
@@ -113,54 +105,40 @@ const EVERY_MS = 1_000;
  * Remembers the clients, and logs at most one line a second for each client and policy, so that a
  * client that keeps retrying cannot fill the log. Each line says how many denials were not logged since the line before.
  */
-export class DenialBook {
-  readonly clients: DeniedClients;
-  readonly #options: DenialBookOptions;
+export function createDenialBook({ now, idOf, write }: DenialBookOptions) {
   /** Clients with denials that were not logged, and that no later line has counted yet. */
-  readonly #pending = new Set<DeniedClient>();
-
-  constructor(options: DenialBookOptions) {
-    this.#options = options;
-    this.clients = new DeniedClients({
-      now: options.now,
-      onForgotten: (client) => this.#conclude(client),
-    });
-  }
-
-  add(denial: RecordedDenial): void {
-    const client = this.clients.add(denial);
-    if (this.#options.now() - client.loggedMs >= EVERY_MS) {
-      this.#write(client, client.unlogged);
-      return;
-    }
-    client.unlogged++;
-    this.#pending.add(client);
-  }
-
-  /** Logs the pending denials whose second has passed. */
-  flush(): void {
-    const nowMs = this.#options.now();
-    for (const client of this.#pending) {
-      if (nowMs - client.loggedMs >= EVERY_MS) this.#conclude(client);
-    }
-  }
-
-  close(): void {
-    for (const client of this.#pending) this.#conclude(client);
-  }
-
-  #conclude(client: DeniedClient): void {
-    // The line itself stands for the last of them.
-    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
-  }
-
-  #write(client: DeniedClient, suppressed: number): void {
-    this.#pending.delete(client);
-    client.loggedMs = this.#options.now();
+  const pending = new Set<DeniedClient>();
+  const log = (client: DeniedClient, suppressed: number): void => {
+    pending.delete(client);
+    client.loggedMs = now();
     client.unlogged = 0;
     if (client.latest === undefined) return;
-    const { idOf, write } = this.#options;
     const client_id = idOf(client.client);
     write(denialLine(client.latest.recorded, { client: client.client, client_id, suppressed }));
-  }
+  };
+  const conclude = (client: DeniedClient): void => {
+    // The line itself stands for the last of them.
+    if (pending.has(client)) log(client, client.unlogged - 1);
+  };
+  const clients = new DeniedClients({ now, onForgotten: conclude });
+  return {
+    clients,
+    add(denial: RecordedDenial): void {
+      const client = clients.add(denial);
+      if (now() - client.loggedMs >= EVERY_MS) {
+        log(client, client.unlogged);
+        return;
+      }
+      client.unlogged++;
+      pending.add(client);
+    },
+    /** Logs the pending denials whose second has passed. */
+    flush(): void {
+      const nowMs = now();
+      for (const client of pending) if (nowMs - client.loggedMs >= EVERY_MS) conclude(client);
+    },
+    close(): void {
+      for (const client of pending) conclude(client);
+    },
+  };
 }

@@ -33,7 +33,7 @@ export async function audited<T>(
     return made;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    const refused = isRefusal(error);
+    const refused = REFUSALS.includes(error.reason);
     const outcome = refused ? 'refused' : 'not confirmed';
     audit({ ...line, change: `${line.change} (${outcome} by Redis: ${error.reason})` }, false);
     const consequence = refused
@@ -72,11 +72,9 @@ function unconfirmed(error: unknown): never {
 
 const LONGEST_MS = 31 * DAY_MS;
 
-type WrittenTerms = Pick<Input<'block'>, 'for' | 'reason' | 'by'>;
-
 /** Throws an OperationError for a duration that cannot be read or is too long. */
 export function termsOf(
-  { for: duration, reason, by = 'unknown' }: WrittenTerms,
+  { for: duration, reason, by = 'unknown' }: Pick<Input<'block'>, 'for' | 'reason' | 'by'>,
   nowMs: number,
 ): Terms {
   try {
@@ -105,7 +103,3 @@ const REFUSALS: readonly StoreErrorReason[] = [
   'noperm',
   'wrongpass',
 ];
-
-function isRefusal({ reason }: StoreError): boolean {
-  return REFUSALS.includes(reason);
-}

@@ -60,22 +60,17 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   if (PARTITION.test(text)) return byPartition(text, salts);
   const [, form, value] = /^(id|key|user):(.+)$/s.exec(text) ?? [];
   if (form !== undefined && value !== undefined) {
-    return withOneName(partitionOf({ form, value }, naming, salts));
+    return withOneName(partitionOf([form, value], naming, salts));
   }
   const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
   if (address === undefined) throw new OperationError('invalid', `unknown client: ${FORMS}`);
-  const known = byAddress({ address: countedAddress(address), bits }, naming, salts);
+  const known = byAddress([countedAddress(address), bits], naming, salts);
   return bits === undefined ? { ...known, text: address } : known;
 }
 
-interface NamedKeyOrUser {
-  readonly form: string;
-  readonly value: string;
-}
-
 function partitionOf(
-  { form, value }: NamedKeyOrUser,
+  [form, value]: readonly [form: string, value: string],
   { apiKeys, sources }: Naming,
   { kept }: Salts,
 ): string {
@@ -148,11 +143,6 @@ function namedUntil(partition: string, endMs: number): KnownClient {
   };
 }
 
-interface NamedNetwork {
-  readonly address: string;
-  readonly bits: string | undefined;
-}
-
 type Known = Pick<Gateway, 'policies' | 'salts' | 'now'>;
 
 /** `use`: what the client is named for, if that needs one client. Throws an OperationError as `clientNamed` does. */
@@ -181,7 +171,7 @@ function lengthsOf(ipv6Prefixes: readonly number[]): string {
 }
 
 function byAddress(
-  { address, bits }: NamedNetwork,
+  [address, bits]: readonly [address: string, bits: string | undefined],
   { ipv6Prefixes, trustedProxies }: Naming,
   salts: Salts,
 ): KnownClient {

@@ -53,15 +53,15 @@ export const forgottenSchema = z.object({
 });
 export type Forgotten = z.output<typeof forgottenSchema>['forgotten'];
 
-export function reportsIn(answer: unknown): DenialReport[] {
-  if (!Array.isArray(answer)) return [];
-  return answer
+export function reportsIn(reply: unknown): DenialReport[] {
+  if (!Array.isArray(reply)) return [];
+  return reply
     .slice(0, MOST_REPORTS)
     .flatMap((each) => denialReportSchema.safeParse(each).data ?? []);
 }
 
 /** The reply of this gateway to a query; null for a message that is no query. Never rejects. */
-export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
+export async function replyTo(gateway: Gateway, message: unknown): Promise<unknown> {
   const query = querySchema.safeParse(message).data;
   if (query === undefined) return null;
   const report = (client: DeniedClient) => withListing(gateway, client.latest, reportOf(client));
@@ -72,7 +72,7 @@ export async function answerQuery(gateway: Gateway, message: unknown): Promise<u
       return reportsOfClient(gateway, new Set(query.names)).flatMap(report);
     case 'decision': {
       const found = gateway.denied.find(query.id) ?? gateway.wouldBeDenied.find(query.id);
-      return found === undefined ? null : answerDecision(gateway, found);
+      return found === undefined ? null : replyOnDecision(gateway, found);
     }
   }
 }
@@ -97,7 +97,7 @@ async function topReports(
   return found;
 }
 
-async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
+async function replyOnDecision(gateway: Gateway, { client, run }: FoundDenial) {
   const { latest } = client;
   const lastId = latest?.recorded.denial.id ?? '';
   const last = isoTime(Math.max(0, client.lastMs));

@@ -47,10 +47,10 @@ export async function denialsOf(
 }
 
 async function listed(gateway: Gateway, query: Query, most: number): Promise<Output<'top'>> {
-  const { answers, asked } = await gateway.queryAll(query);
-  const reports = sumReports(answers.flatMap(reportsIn), most);
+  const { replies, queried: asked } = await gateway.queryAll(query);
+  const reports = sumReports(replies.flatMap(reportsIn), most);
   const clients = reports.map((report) => shownReport(gateway, report));
-  return { clients, gateways: { asked, answered: answers.length } };
+  return { clients, gateways: { asked, answered: replies.length } };
 }
 
 export async function describeDecision(
@@ -106,18 +106,18 @@ export async function deniedBy(gateway: Gateway, id: string): Promise<DenialRepo
 }
 
 async function findDenial(gateway: Gateway, id: string): Promise<Found | Forgotten> {
-  const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Query);
-  for (const answer of answers) {
-    const found = foundSchema.safeParse(answer);
+  const { replies, queried } = await gateway.queryAll({ about: 'decision', id } satisfies Query);
+  for (const reply of replies) {
+    const found = foundSchema.safeParse(reply);
     if (found.success) return found.data;
-    const { data } = forgottenSchema.safeParse(answer);
+    const { data } = forgottenSchema.safeParse(reply);
     if (data !== undefined) return data.forgotten;
   }
-  const silent = asked - answers.length;
+  const silent = queried - replies.length;
   throw new OperationError(
     'not_found',
     silent > 0
-      ? `no gateway that answered knows the decision ${id}, and ${silent} of ${asked} did not answer`
+      ? `no gateway that answered knows the decision ${id}, and ${silent} of ${queried} did not answer`
       : `no gateway knows the decision ${id}: it was not a denial, its client is forgotten, or the gateway was restarted; the log may have it`,
   );
 }

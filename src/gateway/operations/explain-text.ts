@@ -18,67 +18,59 @@ export interface Step {
   readonly what: string;
 }
 
-const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
-  proxy: 'proxy',
-  'reported-address': 'address',
-  'forwarded-list-ignored': 'address',
-  'forwarded-entry': 'address',
-  'address-header': 'address',
-  'client-address': 'address',
-  'identity-source': 'identity',
-  access: 'identity',
-  'client-names': 'identity',
-  'ambiguous-header': 'identity',
-  path: 'path',
-  'path-unknown': 'policy',
-  policy: 'policy',
-  limit: 'limit',
-  quota: 'limit',
+type Words = {
+  readonly [Type in TraceEvent['type']]: readonly [
+    about: Subject,
+    sentencesOf: (event: Extract<TraceEvent, { type: Type }>) => readonly string[],
+  ];
 };
 
-/** One step for each sentence; most events have one. `explain-client.ts` words what applies to the client. */
-export function stepsOf(event: TraceEvent): Step[] {
-  const about = SUBJECTS[event.type];
+/** `access` and `client-names` need the time and the overrides: `explain-client.ts` words them. */
+const WORDS: Words = {
+  proxy: ['proxy', (event) => [proxyText(event)]],
+  'reported-address': ['address', ({ address = 'no address' }) => [`the proxy reports ${address}`]],
+  'forwarded-list-ignored': ['address', (event) => [ignoredListText(event)]],
+  'forwarded-entry': ['address', (event) => [entryText(event)]],
+  'address-header': ['address', (event) => [addressHeaderText(event)]],
+  'client-address': [
+    'address',
+    ({ address, proxy }) => [`client address: ${address ?? `${proxy}, the proxy's own`}`],
+  ],
+  'identity-source': ['identity', (event) => [sourceText(event)]],
+  access: ['identity', () => []],
+  'client-names': ['identity', () => []],
+  'ambiguous-header': [
+    'identity',
+    ({ header }) => [`${header} can be read in several ways: the request is denied`],
+  ],
+  path: ['path', pathTexts],
+  'path-unknown': [
+    'policy',
+    ({ policy }) => [`unknown path: the strictest policy applies, ${policy}`],
+  ],
+  policy: ['policy', (event) => [policyText(event)]],
+  limit: [
+    'limit',
+    ({ label, description, per, key }) => [
+      `${label}: ${description}, per ${per}; counted as ${key}`,
+    ],
+  ],
+  quota: ['limit', (event) => [quotaText(event)]],
+};
+
+/** One step for each sentence; most events have one. */
+export function stepsOf<Event extends TraceEvent>(event: Event): Step[] {
+  const [about, sentencesOf] = WORDS[event.type] as unknown as [
+    Subject,
+    (event: Event) => string[],
+  ];
   return sentencesOf(event).map((what) => ({ about, what }));
 }
 
-function sentencesOf(event: TraceEvent): string[] {
-  switch (event.type) {
-    case 'proxy':
-      return event.trustedBy === undefined
-        ? [
-            `${event.address} is not in identity.trusted_proxies: its client addresses and users are ignored`,
-          ]
-        : [`${event.address} is a trusted proxy: ${event.trustedBy}`];
-    case 'reported-address':
-      return [`the proxy reports ${event.address ?? 'no address'}`];
-    case 'forwarded-list-ignored':
-      return [ignoredListText(event)];
-    case 'forwarded-entry':
-      return [entryText(event)];
-    case 'address-header':
-      return [addressHeaderText(event)];
-    case 'client-address':
-      return [`client address: ${event.address ?? `${event.proxy}, the proxy's own`}`];
-    case 'identity-source':
-      return [sourceText(event)];
-    // They need the time, and the overrides.
-    case 'access':
-    case 'client-names':
-      return [];
-    case 'ambiguous-header':
-      return [`${event.header} can be read in several ways: the request is denied`];
-    case 'path':
-      return pathTexts(event);
-    case 'path-unknown':
-      return [`unknown path: the strictest policy applies, ${event.policy}`];
-    case 'policy':
-      return [policyText(event)];
-    case 'limit':
-      return [`${event.label}: ${event.description}, per ${event.per}; counted as ${event.key}`];
-    case 'quota':
-      return [quotaText(event)];
-  }
+function proxyText({ address, trustedBy }: TraceEvent & { type: 'proxy' }): string {
+  return trustedBy === undefined
+    ? `${address} is not in identity.trusted_proxies: its client addresses and users are ignored`
+    : `${address} is a trusted proxy: ${trustedBy}`;
 }
 
 function ignoredListText({ header, reason, reported }: ForwardedListIgnoredEvent): string {

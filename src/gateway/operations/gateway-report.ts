@@ -91,9 +91,9 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
 /** The reports of all gateways that answer, about the steps until `untilMs`. Never rejects. */
 export async function reportsOfAll({ queryAll, now }: Gateway) {
   const untilMs = lastStepEnd(now());
-  const { answers, asked } = await queryAll({ about: 'overview', untilMs } satisfies ReportQuery);
-  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
-  return { reports, asked, untilMs };
+  const { replies, queried } = await queryAll({ about: 'overview', untilMs } satisfies ReportQuery);
+  const reports = replies.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
+  return { reports, queried, untilMs };
 }
 
 /** The end of the last step that has ended at every gateway, if their clocks differ by less than a second. */
@@ -110,13 +110,9 @@ function statesWithoutStore(gateway: Gateway): StoreState[] {
 /** The names of the enforced policies by what happens to their requests while the store fails. */
 export function policiesWithoutStore({ policies, overrides }: Gateway): Map<StoreState, string[]> {
   const { modes } = overrides.current;
-  const found = new Map<StoreState, string[]>();
-  for (const policy of policies.current.policies) {
-    if (modeOf(policy, modes) !== 'enforce') continue;
-    const state = STATE_OF[policy.onStoreFailure];
-    found.set(state, [...(found.get(state) ?? []), policy.name]);
-  }
-  return found;
+  const enforced = policies.current.policies.filter((each) => modeOf(each, modes) === 'enforce');
+  const byState = Map.groupBy(enforced, ({ onStoreFailure }) => STATE_OF[onStoreFailure]);
+  return new Map([...byState].map(([state, some]) => [state, some.map(({ name }) => name)]));
 }
 
 const STATE_OF = { allow: 'open', local: 'local', deny: 'closed' } as const;

@@ -5,10 +5,15 @@ import { BLOCK, EXEMPT, RESET, UNBLOCK, UNEXEMPT } from './schemas/clients.ts';
 import { DECISION, FIND_DENIED, TOP } from './schemas/denials.ts';
 import { EXPLAIN } from './schemas/explain.ts';
 import { INSPECT } from './schemas/inspect.ts';
-import { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
-import { LIST_OVERRIDES } from './schemas/overrides.ts';
+import {
+  LIST_OVERRIDES,
+  LIST_POLICIES,
+  RESTORE_LOG,
+  RESTORE_MODE,
+  SET_LOG,
+  SET_MODE,
+} from './schemas/overrides.ts';
 import { OVERVIEW } from './schemas/overview.ts';
-import { LIST_POLICIES, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
 import { STATS } from './schemas/stats.ts';
 
 export const OPERATIONS = {

@@ -3,18 +3,16 @@ import type { z } from 'zod';
 import { StoreError } from '../core/counting/store.ts';
 import { OverrideStoreFull } from '../stores/overrides/override.ts';
 import { removeAccess, resetClient, setAccess } from './clients.ts';
-import { answerQuery as answerDenialQuery } from './denial-queries.ts';
+import { replyTo as replyToDenialQuery } from './denial-queries.ts';
 import { describeDecision, topDenied } from './denials.ts';
 import { explainNow } from './explain.ts';
 import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
 import { inspectClient } from './inspect.ts';
-import { restoreLog, setLog } from './log-settings.ts';
-import type { Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { OPERATIONS, type OperationName } from './operation-table.ts';
+import { type Input, OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
 import { createOverview } from './overview.ts';
-import { listPolicies, restoreMode, setMode } from './policies.ts';
+import { listPolicies, restoreLog, restoreMode, setLog, setMode } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
 import { readStats } from './stats.ts';
 import { storeErrorText } from './store-text.ts';
@@ -22,56 +20,51 @@ import { storeErrorText } from './store-text.ts';
 /** Rejects with an OperationError. */
 export type Operate = (name: OperationName, input: unknown) => Promise<unknown>;
 
-type Run = (input: unknown) => Promise<unknown>;
+type Runs = {
+  readonly [Name in Exclude<OperationName, 'overview'>]: (
+    gateway: Gateway,
+    input: Input<Name>,
+  ) => Answer<Name> | Promise<Answer<Name>>;
+};
+type Answer<Name extends OperationName> = z.input<(typeof OPERATIONS)[Name]['output']>;
+
+const RUNS: Runs = {
+  stats: readStats,
+  explain: explainNow,
+  decision: describeDecision,
+  top: topDenied,
+  findDenied: topDenied,
+  inspect: inspectClient,
+  reset: resetClient,
+  block: (gateway, input) => setAccess(gateway, 'blocked', input),
+  unblock: (gateway, input) => removeAccess(gateway, 'blocked', input),
+  exempt: (gateway, input) => setAccess(gateway, 'exempt', input),
+  unexempt: (gateway, input) => removeAccess(gateway, 'exempt', input),
+  listOverrides: ({ overrides, policies }) => ({
+    overrides: overrides.list().map((each) => overrideReport(each, policies.current.listedClients)),
+  }),
+  listPolicies,
+  setMode,
+  restoreMode,
+  setLog,
+  restoreLog,
+};
 
 export function createOperate(gateway: Gateway): Operate {
-  const run: Readonly<Record<OperationName, Run>> = {
-    overview: overview(createOverview(gateway)),
-    stats: runOf(OPERATIONS.stats, () => readStats(gateway)),
-    explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
-    decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
-    top: runOf(OPERATIONS.top, (input) => topDenied(gateway, input)),
-    findDenied: runOf(OPERATIONS.findDenied, (input) => topDenied(gateway, input)),
-    inspect: runOf(OPERATIONS.inspect, (input) => inspectClient(gateway, input)),
-    reset: runOf(OPERATIONS.reset, (input) => resetClient(gateway, input)),
-    block: runOf(OPERATIONS.block, (input) => setAccess(gateway, 'blocked', input)),
-    unblock: runOf(OPERATIONS.unblock, (input) => removeAccess(gateway, 'blocked', input)),
-    exempt: runOf(OPERATIONS.exempt, (input) => setAccess(gateway, 'exempt', input)),
-    unexempt: runOf(OPERATIONS.unexempt, (input) => removeAccess(gateway, 'exempt', input)),
-    listOverrides: runOf(OPERATIONS.listOverrides, async () => ({
-      overrides: gateway.overrides
-        .list()
-        .map((each) => overrideReport(each, gateway.policies.current.listedClients)),
-    })),
-    listPolicies: runOf(OPERATIONS.listPolicies, async () => listPolicies(gateway)),
-    setMode: runOf(OPERATIONS.setMode, (input) => setMode(gateway, input)),
-    restoreMode: runOf(OPERATIONS.restoreMode, (input) => restoreMode(gateway, input)),
-    setLog: runOf(OPERATIONS.setLog, (input) => setLog(gateway, input)),
-    restoreLog: runOf(OPERATIONS.restoreLog, (input) => restoreLog(gateway, input)),
-  };
+  const overview = createOverview(gateway);
   return async (name, input) => {
     try {
-      return await run[name](input);
+      const { input: inputSchema, output } = OPERATIONS[name];
+      const given = readInput(inputSchema, input);
+      // Its thousands of numbers were checked when the gateways answered, so they are not parsed again.
+      if (name === 'overview') return await overview();
+      const run = RUNS[name] as (gateway: Gateway, input: unknown) => unknown;
+      // The schema leaves out what operators are not shown.
+      return output.parse(await run(gateway, given));
     } catch (error) {
       throw operationErrorFrom(error);
     }
   };
-}
-
-/** The output is not parsed: its thousands of numbers were checked when the gateways answered. */
-function overview(gather: () => Promise<unknown>): Run {
-  return async (input) => {
-    readInput(OPERATIONS.overview.input, input);
-    return gather();
-  };
-}
-
-/** The output schema leaves out what operators are not shown. */
-function runOf<Input extends z.ZodObject, Output extends z.ZodType>(
-  { input: inputSchema, output }: Operation<Input, Output>,
-  act: (input: z.output<Input>) => Promise<z.input<Output>>,
-): Run {
-  return async (input) => output.parse(await act(readInput(inputSchema, input)));
 }
 
 function operationErrorFrom(error: unknown): unknown {
@@ -89,9 +82,9 @@ function operationErrorFrom(error: unknown): unknown {
 }
 
 /** The reply of this gateway to a query of another; null for a message that is no query. Never rejects. */
-export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
+export async function replyTo(gateway: Gateway, message: unknown): Promise<unknown> {
   const { data } = reportQuerySchema.safeParse(message);
-  return data === undefined ? answerDenialQuery(gateway, message) : reportOfGateway(gateway, data);
+  return data === undefined ? replyToDenialQuery(gateway, message) : reportOfGateway(gateway, data);
 }
 
 /** How the mistakes name the types of zod. */

@@ -64,19 +64,19 @@ function busiestOf(
   return policies.filter(({ name }) => names.has(name));
 }
 
-function ratesOf({ requests, denials, would_deny: wouldDeny }: Counts): Rates {
-  return {
-    requests: perSecond(requests),
-    denials: perSecond(denials),
-    would_deny: perSecond(wouldDeny),
-  };
+function ratesOf(counts: Counts): Rates {
+  return eachRate((name) => perSecond(counts[name]));
 }
 
 export function sumOfRates(all: readonly Rates[]): Rates {
+  return eachRate((name) => sumOf(all.map((rates) => rates[name])));
+}
+
+function eachRate(rateOf: (name: keyof Rates) => number): Rates {
   return {
-    requests: sumOf(all.map(({ requests }) => requests)),
-    denials: sumOf(all.map(({ denials }) => denials)),
-    would_deny: sumOf(all.map(({ would_deny: wouldDeny }) => wouldDeny)),
+    requests: rateOf('requests'),
+    denials: rateOf('denials'),
+    would_deny: rateOf('would_deny'),
   };
 }
 

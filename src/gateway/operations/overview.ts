@@ -47,7 +47,7 @@ export function createOverview(gateway: Gateway): () => Promise<Output<'overview
 async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
   const { status, now } = gateway;
   const nowMs = now();
-  const [{ reports, asked, untilMs }, version] = await Promise.all([
+  const [{ reports, queried, untilMs }, version] = await Promise.all([
     reportsOfAll(gateway),
     status.store().isDegraded ? undefined : status.storeVersion(),
   ]);
@@ -57,7 +57,7 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
     time: isoTime(nowMs),
     gateway: { host: status.host, version: VERSION },
     gateways: {
-      asked,
+      asked: queried,
       answered: reports.length,
       workers: reports.filter((report) => report.is_worker).length,
     },

@@ -8,13 +8,6 @@ export class RefusedFrame extends Error {
   override readonly name = 'RefusedFrame';
 }
 
-/** The message and the frame are strings with one character for each byte. */
-export function framed(message: string): string {
-  const { length } = message;
-  const lengthBytes = [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255];
-  return String.fromCharCode(UNCOMPRESSED, ...lengthBytes) + message;
-}
-
 /** Takes the messages out of a stream of frames that are not compressed. It holds less than two messages. */
 export class FrameReader {
   readonly #maxBytes: number;

@@ -3,8 +3,6 @@
  * Everything here throws MalformedMessage for bytes that are no message.
  */
 
-import type { RepeatedTexts } from './repeated-texts.ts';
-
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
@@ -22,6 +20,13 @@ export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberF
 
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
+}
+
+/** Reads a text into the property of this name. */
+export function text<Key extends string>(key: Key): ReadField<Record<Key, string>> {
+  return (reader, target) => {
+    target[key] = reader.utf8();
+  };
 }
 
 /** Reads a field of the type uint32, uint64, bool or enum. Larger numbers than 2^53 - 1, and negative ones, become that. */
@@ -148,4 +153,32 @@ export class ProtobufReader {
     if (byte === undefined) throw new MalformedMessage('the message ends within a field');
     return byte;
   }
+}
+
+/** A power of two. */
+const SLOTS = 256;
+/** In bytes. Longer texts are decoded each time. */
+const LONGEST = 32;
+
+/** Comparing the bytes of a text that repeats from message to message costs less than decoding them again. */
+export class RepeatedTexts {
+  /** A text replaces another one with the same hash, so callers that send many texts take no memory. */
+  readonly #texts = new Array<string>(SLOTS).fill('');
+
+  latin1(bytes: Buffer, start: number, end: number): string {
+    if (end - start > LONGEST) return bytes.toString('latin1', start, end);
+    let hash = 0;
+    for (let at = start; at < end; at++) hash = (hash * 31 + (bytes[at] as number)) | 0;
+    const slot = hash & (SLOTS - 1);
+    const known = this.#texts[slot] as string;
+    if (known.length === end - start && isAt(known, bytes, start)) return known;
+    const text = bytes.toString('latin1', start, end);
+    this.#texts[slot] = text;
+    return text;
+  }
+}
+
+function isAt(text: string, bytes: Buffer, start: number): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
 }

@@ -2,6 +2,8 @@
  * A message is a string with one character for each byte: V8 joins strings faster than it fills buffers, and a stream writes
  * such a string as `latin1` (protobuf.dev/programming-guides/encoding).
  */
+import { UNCOMPRESSED } from './frames.ts';
+
 const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 
@@ -27,4 +29,11 @@ function utf8(text: string): string {
 function varint(value: number): string {
   if (value < 128) return String.fromCharCode(value);
   return String.fromCharCode((value % 128) + 128) + varint(Math.floor(value / 128));
+}
+
+/** The message in its frame of gRPC, which frames.ts reads. */
+export function framed(message: string): string {
+  const { length } = message;
+  const lengthBytes = [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255];
+  return String.fromCharCode(UNCOMPRESSED, ...lengthBytes) + message;
 }

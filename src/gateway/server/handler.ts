@@ -3,7 +3,6 @@ import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
-import type { Arrivals } from './arrivals.ts';
 
 export interface Pending<Result> {
   /** How logs and metrics name the proxy. */
@@ -115,5 +114,99 @@ class WaitingCheck implements Pending<Decision> {
   fail(): boolean {
     this.#pending.fail();
     return true;
+  }
+}
+
+/** A longer turn is late. Proxies wait 150 ms or more, but requests also queue in the kernel. */
+const LATE_MS = 5;
+/** The longest work between two reads of the sockets, in milliseconds. */
+const SLICE_MS = 10;
+
+interface Waiting {
+  readonly request: Abandonable;
+  readonly work: () => void;
+}
+
+interface Abandonable {
+  /** Whether the caller has disconnected. */
+  isGone(): boolean;
+}
+
+/**
+ * One turn of the event loop: everything that has arrived is read, then the jobs of its end run.
+ *
+ * Answers are written at the end of a turn. An answer written between two requests wakes its reader at once, and each
+ * time the processor switches. Written together, a decision in memory took 26 us instead of 37 (measured with wrk on the
+ * same machine).
+ *
+ * Requests that arrive while the event loop is late wait until the sockets have been read once more. By then a proxy that
+ * gave up is known to have disconnected, and its check costs no work.
+ */
+export class Arrivals {
+  readonly #onAbandoned: () => void;
+  #jobs: (() => void)[] = [];
+  #startedMs: number | undefined;
+  #lastTookMs = 0;
+  /** The sockets have not been read since these arrived. */
+  #arrived: Waiting[] = [];
+  #ready: Waiting[] = [];
+  #isScheduled = false;
+
+  /** `onAbandoned` is called for each caller that has disconnected before its request was looked at. */
+  constructor(onAbandoned: () => void) {
+    this.#onAbandoned = onAbandoned;
+  }
+
+  /** `startedMs`: when the request arrived, of `performance.now()`. */
+  add(startedMs: number, request: Abandonable, work: () => void): void {
+    const turnMs = startedMs - this.#begin(startedMs);
+    if (this.#lastTookMs <= LATE_MS && turnMs <= LATE_MS) work();
+    else {
+      this.#arrived.push({ request, work });
+      this.#schedule();
+    }
+  }
+
+  /** The job must not throw, because others run after it. */
+  atEndOfTurn(job: () => void): void {
+    this.#jobs.push(job);
+    this.#begin(performance.now());
+  }
+
+  #begin(nowMs: number): number {
+    if (this.#startedMs === undefined) {
+      this.#startedMs = nowMs;
+      setImmediate(() => this.#end(nowMs));
+    }
+    return this.#startedMs;
+  }
+
+  #end(startedMs: number): void {
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    this.#startedMs = undefined;
+    for (const job of jobs) job();
+    this.#lastTookMs = performance.now() - startedMs;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#work());
+  }
+
+  #work(): void {
+    this.#isScheduled = false;
+    const untilMs = performance.now() + SLICE_MS;
+    let done = 0;
+    for (const { request, work } of this.#ready) {
+      if (performance.now() >= untilMs) break;
+      done++;
+      if (request.isGone()) this.#onAbandoned();
+      else work();
+    }
+    this.#ready = [...this.#ready.slice(done), ...this.#arrived];
+    this.#arrived = [];
+    if (this.#ready.length > 0) this.#schedule();
   }
 }

@@ -1,37 +1,22 @@
 /** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
-import {
-  type Descriptor,
-  type QuotaStore,
-  StoreError,
-  type StoreErrorReason,
-  type TakeResult,
-} from '../core/counting/store.ts';
+import { type QuotaStore, StoreError, type StoreErrorReason } from '../core/counting/store.ts';
 
 export interface Gate {
   /** Undefined if the store may be called. Called for every request. */
   obstacle(): StoreError | undefined;
 }
 
-export class GuardedStore implements QuotaStore {
-  readonly #store: QuotaStore;
-  readonly #gates: readonly Gate[];
-
-  constructor(store: QuotaStore, gates: readonly Gate[]) {
-    this.#store = store;
-    this.#gates = gates;
-  }
-
-  take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
-    for (const gate of this.#gates) {
-      const obstacle = gate.obstacle();
-      if (obstacle !== undefined) return Promise.reject(obstacle);
-    }
-    return this.#store.take(descriptors);
-  }
-
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#store.reset(keys);
-  }
+export function guardedStore(store: QuotaStore, gates: readonly Gate[]): QuotaStore {
+  return {
+    take(descriptors) {
+      for (const gate of gates) {
+        const obstacle = gate.obstacle();
+        if (obstacle !== undefined) return Promise.reject(obstacle);
+      }
+      return store.take(descriptors);
+    },
+    reset: (keys) => store.reset(keys),
+  };
 }
 
 interface BreakerOptions {
@@ -58,61 +43,47 @@ const GIVEN_UP = new StoreError('given_up', 'the store is too slow');
  * A circuit breaker. When a store is too slow, requests no longer wait for it until a probe is answered in time. A store
  * that fails at once makes no request wait, so it is called every time and works again as soon as it recovers.
  */
-export class Breaker implements Gate {
-  readonly #options: BreakerOptions;
-  #timeouts = 0;
-  #isOpen = false;
-  #failedProbes = 0;
-  #probing: NodeJS.Timeout | undefined;
-
-  constructor(options: BreakerOptions) {
-    this.#options = options;
-  }
-
-  obstacle(): StoreError | undefined {
-    return this.#isOpen ? GIVEN_UP : undefined;
-  }
-
-  /** Call once per round trip, however many requests shared it. */
-  succeeded(): void {
-    this.#timeouts = 0;
-  }
-
-  /** Call once per round trip, however many requests shared it. */
-  failed(reason: StoreErrorReason): void {
-    if (reason !== 'timeout' || this.#isOpen) return;
-    this.#timeouts++;
-    if (this.#timeouts < TIMEOUTS_IN_A_ROW) return;
-    this.#isOpen = true;
-    this.#options.onOpen?.();
-    this.#probeSoon();
-  }
-
-  close(): void {
-    clearTimeout(this.#probing);
-  }
-
-  #probeSoon(): void {
+export function createBreaker(options: BreakerOptions) {
+  let timeouts = 0;
+  let isOpen = false;
+  let failedProbes = 0;
+  let probing: NodeJS.Timeout | undefined;
+  const probeSoon = () => {
     const waitMs = PROBE_EVERY_MS + Math.random() * PROBE_JITTER_MS;
-    this.#probing = setTimeout(() => void this.#probe(), waitMs);
-    this.#probing.unref();
-  }
-
-  async #probe(): Promise<void> {
+    probing = setTimeout(() => void probe(), waitMs).unref();
+  };
+  const probe = async () => {
     try {
-      await this.#options.probe();
+      await options.probe();
     } catch (error) {
-      this.#options.onStillOpen?.(error);
-      this.#failedProbes++;
-      if (this.#failedProbes % PROBES_BEFORE_SILENCE === 0) this.#options.onSilence?.();
-      this.#probeSoon();
+      options.onStillOpen?.(error);
+      failedProbes++;
+      if (failedProbes % PROBES_BEFORE_SILENCE === 0) options.onSilence?.();
+      probeSoon();
       return;
     }
-    this.#timeouts = 0;
-    this.#failedProbes = 0;
-    this.#isOpen = false;
-    this.#options.onClose?.();
-  }
+    timeouts = 0;
+    failedProbes = 0;
+    isOpen = false;
+    options.onClose?.();
+  };
+  return {
+    obstacle: (): StoreError | undefined => (isOpen ? GIVEN_UP : undefined),
+    /** Call once per round trip, however many requests shared it. */
+    succeeded(): void {
+      timeouts = 0;
+    },
+    /** Call once per round trip, however many requests shared it. */
+    failed(reason: StoreErrorReason): void {
+      if (reason !== 'timeout' || isOpen) return;
+      timeouts++;
+      if (timeouts < TIMEOUTS_IN_A_ROW) return;
+      isOpen = true;
+      options.onOpen?.();
+      probeSoon();
+    },
+    close: (): void => clearTimeout(probing),
+  };
 }
 
 interface OverloadOptions {
@@ -128,33 +99,21 @@ const LATE_IN_A_ROW = 3;
 const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
 
 /** Sheds load: while the event loop is overloaded, requests follow the failure modes of their policies at once. */
-export class Overload implements Gate {
-  readonly #options: OverloadOptions;
-  readonly #timer: NodeJS.Timeout;
-  #dueMs: number;
-  #lateInARow = 0;
-
-  constructor(options: OverloadOptions) {
-    this.#options = options;
-    this.#dueMs = options.now() + CHECK_EVERY_MS;
-    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
-  }
-
-  obstacle(): StoreError | undefined {
-    if (this.#lateInARow < LATE_IN_A_ROW) return undefined;
-    this.#options.onShed?.();
-    return OVERLOADED;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  /** A timer is as late as everything else that waits for the event loop. */
-  #check(): void {
-    const nowMs = this.#options.now();
-    const isLate = nowMs - this.#dueMs > this.#options.limitMs;
-    this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
-    this.#dueMs = nowMs + CHECK_EVERY_MS;
-  }
+export function watchOverload({ now, limitMs, onShed }: OverloadOptions) {
+  let dueMs = now() + CHECK_EVERY_MS;
+  let lateInARow = 0;
+  // A timer is as late as everything else that waits for the event loop.
+  const timer = setInterval(() => {
+    const nowMs = now();
+    lateInARow = nowMs - dueMs > limitMs ? lateInARow + 1 : 0;
+    dueMs = nowMs + CHECK_EVERY_MS;
+  }, CHECK_EVERY_MS).unref();
+  return {
+    obstacle(): StoreError | undefined {
+      if (lateInARow < LATE_IN_A_ROW) return undefined;
+      onShed?.();
+      return OVERLOADED;
+    },
+    close: (): void => clearInterval(timer),
+  };
 }

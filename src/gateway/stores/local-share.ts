@@ -1,12 +1,6 @@
 /** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
-import type {
-  Descriptor,
-  LocalLimiter,
-  PeekResult,
-  Quota,
-  TakeResult,
-} from '../core/counting/store.ts';
+import type { Descriptor, LocalLimiter, Quota } from '../core/counting/store.ts';
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
@@ -16,33 +10,21 @@ export interface GatewayRank {
   readonly rank: number;
 }
 
-export class LocalShare implements LocalLimiter {
-  readonly #memory: MemoryStore;
-  readonly #placeNow: () => GatewayRank;
-
-  constructor(memory: MemoryStore, placeNow: () => GatewayRank) {
-    this.#memory = memory;
-    this.#placeNow = placeNow;
-  }
-
-  record(descriptors: readonly Descriptor[]): void {
-    this.#memory.record(descriptors);
-  }
-
-  peek(descriptors: readonly Descriptor[]): PeekResult {
-    return this.#memory.peek(this.#shares(descriptors));
-  }
-
-  take(descriptors: readonly Descriptor[]): TakeResult {
-    return this.#memory.take(this.#shares(descriptors));
-  }
-
-  #shares(descriptors: readonly Descriptor[]): readonly Descriptor[] {
-    const place = this.#placeNow();
+export function localShare(
+  memory: MemoryStore,
+  placeNow: () => GatewayRank,
+): LocalLimiter & Pick<MemoryStore, 'peek'> {
+  const sharesOf = (descriptors: readonly Descriptor[]): readonly Descriptor[] => {
+    const place = placeNow();
     return place.count === 1
       ? descriptors
       : descriptors.map((each) => ({ ...each, quota: shareOf(each, place) }));
-  }
+  };
+  return {
+    record: (descriptors) => memory.record(descriptors),
+    peek: (descriptors) => memory.peek(sharesOf(descriptors)),
+    take: (descriptors) => memory.take(sharesOf(descriptors)),
+  };
 }
 
 /**

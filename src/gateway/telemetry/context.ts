@@ -1,4 +1,3 @@
-/** What every topic of telemetry works with. */
 import type { Log } from './log/log.ts';
 import { ONE_A_MINUTE } from './log/log-line.ts';
 import type { metricsIn } from './metrics.ts';

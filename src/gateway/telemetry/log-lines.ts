@@ -8,7 +8,7 @@ import { PROCESS_LINES } from './process.ts';
 import { PROXY_LINES } from './proxies.ts';
 import { RATE_LIMIT_LINES } from './rate-limits.ts';
 import { STORE_LINES } from './store.ts';
-import { TRACING_LINES } from './tracing/tracing-events.ts';
+import { TRACING_LINES } from './tracing/tracing.ts';
 
 export const LOG_LINES = {
   ...DECISION_LINES,

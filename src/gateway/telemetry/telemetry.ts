@@ -12,7 +12,7 @@ import { collectNodeMetrics, createProcessEvents } from './process.ts';
 import { createProxyEvents } from './proxies.ts';
 import { createRateLimitEvents } from './rate-limits.ts';
 import { createStoreEvents } from './store.ts';
-import { createTracingEvents } from './tracing/tracing-events.ts';
+import { createTracingEvents } from './tracing/tracing.ts';
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 

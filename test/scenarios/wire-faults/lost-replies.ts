@@ -11,7 +11,7 @@ import { Redis } from 'ioredis';
 import { parseRedisUrl } from '../../../src/gateway/config/settings/redis-url.ts';
 import { StoreError } from '../../../src/gateway/core/counting/store.ts';
 import { createRedisClient, type RedisClient } from '../../../src/gateway/stores/redis/client.ts';
-import { InFlight, RedisStore } from '../../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight, RedisStore } from '../../../src/gateway/stores/redis/redis-store.ts';
 import { TAKE_SCRIPT } from '../../../src/gateway/stores/redis/take-script.ts';
 import { headerOf, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
@@ -90,7 +90,7 @@ async function loseReplies(
   let next = 0;
   const work = async () => {
     const client = open();
-    const inFlight = new InFlight(CLIENTS);
+    const inFlight = createInFlight(CLIENTS);
     const store = new RedisStore({ client, inFlight, deadlineMs: DEADLINE_MS });
     while (next < requests) {
       const key = `hg:v1:{${next++}}:lost`;

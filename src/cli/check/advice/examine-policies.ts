@@ -1,5 +1,4 @@
-import { FileError } from '../../../gateway/config/config-error.ts';
-import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
+import { type DiagnosticDraft, FileError, type Path } from '../../../gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
 import {
   type CloudflareRanges,

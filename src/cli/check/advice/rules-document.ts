@@ -1,5 +1,5 @@
 /** Writes `docs/check.md`: the reference of the rules of `headgate check`. */
-import { RULES } from '../../../gateway/config/rules.ts';
+import { RULES } from '../../../gateway/config/diagnostic.ts';
 
 const SECTIONS = {
   error: 'Errors: the file is not loaded (exit code 3)',

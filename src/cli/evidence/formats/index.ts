@@ -1,6 +1,6 @@
 /** The formats of access logs. Where two have the same text, the first is taken. */
 import { hint } from '../../../gateway/config/closest-word.ts';
-import { ConfigError } from '../../../gateway/config/config-error.ts';
+import { ConfigError } from '../../../gateway/config/diagnostic.ts';
 import { apacheCombined } from './apache.ts';
 import { caddyJson } from './caddy.ts';
 import { awsAlb, cloudflareLogpush, gcpLoadBalancer } from './clouds.ts';

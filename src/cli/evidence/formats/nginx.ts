@@ -1,5 +1,5 @@
 /** NGINX: `combined`, JSON, the format of ingress-nginx, and a `log_format` given on the command line. */
-import { ConfigError } from '../../../gateway/config/config-error.ts';
+import { ConfigError } from '../../../gateway/config/diagnostic.ts';
 import type { LogFormat } from './log-format.ts';
 import { combinedScanner } from './parts/combined-scanner.ts';
 import type { Variable } from './parts/entry-maker.ts';

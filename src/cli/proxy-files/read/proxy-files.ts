@@ -1,7 +1,6 @@
 /** The files of a proxy with those that they include: on this machine, or in what `nginx -T` has printed. */
 import { dirname, posix, resolve } from 'node:path';
-import { ConfigError } from '../../../gateway/config/config-error.ts';
-import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { ConfigError, type Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { displayName, isElsewhere, readText } from '../../../gateway/config/text-file.ts';
 import { type FilePlace, lineText } from '../file-place.ts';
 import { found } from './catalog.ts';

@@ -3,7 +3,12 @@ import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
-import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
+import {
+  createBreaker,
+  type Gate,
+  guardedStore,
+  watchOverload,
+} from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
@@ -11,7 +16,6 @@ import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
-/** Requests that wait for Redis at the same time. */
 const MAX_IN_FLIGHT = 5_000;
 /** Timers of a healthy process are up to so late. */
 const LEAST_LATENESS_MS = 5;
@@ -28,8 +32,8 @@ export interface GuardedCountingOptions {
 export function createGuardedCounting(options: GuardedCountingOptions) {
   const { client, target, environment, monitor, salts, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
-  const breaker = createBreaker(client, deadlineMs, monitor);
-  const overload = new Overload({
+  const breaker = breakerFor(client, deadlineMs, monitor);
+  const overload = watchOverload({
     now: () => performance.now(),
     // If timers are later than that, an answer may not be read before its deadline.
     limitMs: Math.max(deadlineMs / 2, LEAST_LATENESS_MS),
@@ -48,7 +52,7 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
       monitor.failed(reason, cause, checks);
     },
   });
-  const guarded = new GuardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
+  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({
@@ -77,8 +81,8 @@ function unlessAgreeing(salts: GuardedCountingOptions['salts']): Gate {
   return { obstacle: () => (salts.isAgreeing ? AGREEING : undefined) };
 }
 
-function createBreaker(client: RedisClient, deadlineMs: number, monitor: StoreMonitor): Breaker {
-  return new Breaker({
+function breakerFor(client: RedisClient, deadlineMs: number, monitor: StoreMonitor) {
+  return createBreaker({
     probe: () => withDeadline(ping(client), deadlineMs),
     onSilence: () => client.disconnect(true),
     onOpen: monitor.givenUp,

@@ -1,6 +1,6 @@
 import type { DenialCache } from '../../stores/denial-cache.ts';
 import {
-  Allowance,
+  allowance,
   atMostEvery,
   keysIn,
   listenTo,
@@ -35,7 +35,7 @@ export function listenToPeers(options: PeerListenerOptions): void {
 
 /** Cached denials are only safe while resets arrive. */
 function listenForResets({ subscriber, denialCache, events, telemetry }: PeerListenerOptions) {
-  const resetsToRead = new Allowance(RESETS_READ_PER_SECOND);
+  const mayRead = allowance(RESETS_READ_PER_SECOND);
   listenTo([RESET_CHANNEL], subscriber, {
     onListening: () => denialCache?.enable(),
     onDeaf(reason) {
@@ -44,7 +44,7 @@ function listenForResets({ subscriber, denialCache, events, telemetry }: PeerLis
     },
     onMessage(message) {
       denialCache?.forget();
-      if (resetsToRead.take()) events.onReset(keysIn(message));
+      if (mayRead()) events.onReset(keysIn(message));
     },
   });
 }

@@ -1,16 +1,15 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
-import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';
+import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
-import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
+import { redisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
 import { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
-import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
-import { Heartbeat, watchReplicas } from './heartbeat.ts';
+import { createHeartbeat, firstContact, watchReplicas } from './heartbeat.ts';
 import { listenToPeers } from './peer-listener.ts';
 import { redisStats, redisVersion, watchMemory, windowSampling } from './usage.ts';
 
@@ -32,14 +31,14 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const client = connect(monitor.connectionFailed);
   const { decisions, peers } = telemetry;
   const subscriber = connect(peers.othersUnheard);
-  const salts = new SaltBooks(new RedisSaltVault(client));
+  const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
     createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
   );
   const heartbeat = resources.addClosable(
-    new Heartbeat({
+    createHeartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
-      replicas: new Replicas({
+      replicas: createReplicas({
         client,
         assumed: {
           count: environment.replicas * environment.workers,
@@ -57,8 +56,8 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const gateways = new PeerGateways({
     client,
     database: target.database,
-    count: () => heartbeat.place.count,
-    answer: events.answerQuery,
+    count: () => heartbeat.place().count,
+    replyTo: events.replyTo,
   });
   const { denialCache } = counting;
   listenToPeers({
@@ -71,7 +70,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
     salts,
-    place: () => heartbeat.place,
+    place: heartbeat.place,
     queryAll: (query) => gateways.queryAll(query),
     version: redisVersion(client, () => performance.now()),
     stats: () => redisStats(client),

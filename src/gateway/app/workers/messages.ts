@@ -38,3 +38,14 @@ export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 export type OperationOutcome =
   | { readonly result: unknown }
   | { readonly failure: { readonly code: string; readonly message: string } };
+
+export class WorkerFailed extends Error {
+  override readonly name = 'WorkerFailed';
+  readonly code = 'HEADGATE_WORKER_FAILED';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, how = `exit code ${exitCode}`) {
+    super(`a worker ended before it answered: ${how}`);
+    this.exitCode = exitCode;
+  }
+}

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreAtStart } from '../backend.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { OperationOutcome, WorkerReport } from './messages.ts';
-import { WorkerFailed } from './worker-failed.ts';
+import { type OperationOutcome, WorkerFailed, type WorkerReport } from './messages.ts';
 import { forkWorker, type WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {

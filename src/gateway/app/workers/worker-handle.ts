@@ -2,13 +2,13 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreAtStart } from '../backend.ts';
-import type {
-  OperationOutcome,
-  SupervisorMessage,
-  WorkerMessage,
-  WorkerReport,
+import {
+  type OperationOutcome,
+  type SupervisorMessage,
+  WorkerFailed,
+  type WorkerMessage,
+  type WorkerReport,
 } from './messages.ts';
-import { WorkerFailed } from './worker-failed.ts';
 
 export type ForkedWorker = Pick<Worker, 'id' | 'process' | 'isConnected' | 'send' | 'on' | 'once'>;
 

@@ -5,24 +5,27 @@ import type { OperationName } from '../../operations/operation-table.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
-import type {
-  OperationOutcome,
-  SupervisorMessage,
-  WorkerMessage,
-  WorkerReport,
-} from './messages.ts';
+import type { OperationOutcome, SupervisorMessage, WorkerMessage } from './messages.ts';
 
 /** Terminals and service managers send these to every process. Only the supervisor acts on them. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
 
-type Duties = ReturnType<typeof workerDuties>;
+interface WorkerOptions {
+  readonly gateway: Pick<
+    PortlessGateway,
+    'drain' | 'isDegraded' | 'operate' | 'take' | 'unseenHeaders'
+  >;
+  readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
+  readonly reload: () => Promise<void>;
+  readonly end: () => void;
+}
 
 export function ignoreSignals(): void {
   for (const signal of SIGNALS) process.on(signal, () => {});
 }
 
-export function followSupervisor(duties: Duties): void {
-  const handle = messageHandler(duties, sendToSupervisor);
+export function followSupervisor(options: WorkerOptions): void {
+  const handle = messageHandler(options, sendToSupervisor);
   process.on('message', (message: SupervisorMessage, connection?: Socket) => {
     void handle(message, connection);
   });
@@ -37,74 +40,54 @@ export function sendToSupervisor(message: WorkerMessage): Promise<void> {
 }
 
 export function messageHandler(
-  duties: Duties,
+  { gateway, telemetry, reload, end }: WorkerOptions,
   send: (message: WorkerMessage) => Promise<void>,
 ): (message: SupervisorMessage, connection?: Socket) => Promise<void> {
+  const sendReport = async () => {
+    const metrics = await telemetry.registry.getMetricsAsJSON();
+    const { isDegraded, unseenHeaders } = gateway;
+    const report = { metrics, degraded: isDegraded(), unseenHeaders: unseenHeaders() };
+    await send({ type: 'report', report });
+  };
   return async (message, connection) => {
     switch (message.type) {
       case 'report':
-        await send({ type: 'report', report: await duties.report() });
+        await sendReport();
         break;
       case 'ping':
         await send({ type: 'pong' });
         break;
       case 'reload':
-        duties.reload();
+        void reload();
         break;
       case 'operate': {
         const { id, name, input, beforeMs } = message;
         if (Date.now() > beforeMs) break;
-        await send({ type: 'operated', id, outcome: await duties.operate(name, input) });
+        const operation = gateway.operate(name as OperationName, input);
+        const outcome = await outcomeOf(operation, telemetry.operators);
+        await send({ type: 'operated', id, outcome });
         break;
       }
       case 'connection': {
         const { id, port, beforeMs } = message;
         const isInTime = Date.now() <= beforeMs;
         // The client may have closed it on the way.
-        const isTaken = connection === undefined || (isInTime && duties.take(port, connection));
+        const isTaken =
+          connection === undefined || (isInTime && gateway.take(port as PortName, connection));
         // Frees only this process's handle: another one keeps the connection.
         if (!isTaken) connection.destroy();
         await send({ type: 'connection', id, isTaken });
         break;
       }
       case 'drain':
-        duties.drain();
+        void gateway.drain(0);
         break;
       case 'stop':
-        await duties.stop(message.drainMs);
+        await gateway.drain(message.drainMs);
+        await sendReport();
+        end();
         break;
     }
-  };
-}
-
-interface WorkerDutiesOptions {
-  readonly gateway: PortlessGateway;
-  readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
-  readonly reload: () => Promise<void>;
-  readonly send: (message: WorkerMessage) => Promise<void>;
-  readonly end: () => void;
-}
-
-export function workerDuties(options: WorkerDutiesOptions) {
-  const { gateway, telemetry, send } = options;
-  const report = async (): Promise<WorkerReport> => ({
-    metrics: await telemetry.registry.getMetricsAsJSON(),
-    degraded: gateway.isDegraded(),
-    unseenHeaders: gateway.unseenHeaders(),
-  });
-  return {
-    report,
-    reload: () => void options.reload(),
-    operate: (name: string, input: unknown) =>
-      outcomeOf(gateway.operate(name as OperationName, input), telemetry.operators),
-    /** Returns false if the worker is closing. */
-    take: (port: string, connection: Socket) => gateway.take(port as PortName, connection),
-    drain: () => void gateway.drain(0),
-    async stop(drainMs: number) {
-      await gateway.drain(drainMs);
-      await send({ type: 'report', report: await report() });
-      options.end();
-    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { FileError } from '../config-error.ts';
-import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import { type DiagnosticDraft, FileError, type Path } from '../diagnostic.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../yaml/yaml-file.ts';
 import { parsePart } from './schema-mistakes.ts';
 

@@ -119,17 +119,15 @@ const policyFileSchema = z
   })
   .describe('headgate policy file');
 
+const unread = z.unknown().optional();
+
 const DEFAULT_EXAMPLE =
   'requests that match no policy need limits, as in "default: { limits: [1000/1h] }"';
 
+/** The sections of a file are parsed one by one. */
 export const outlineSchema = z.strictObject({
+  ...Object.fromEntries(Object.keys(policyFileSchema.shape).map((key) => [key, unread])),
   version,
-  identity: z.unknown().optional(),
-  matching: z.unknown().optional(),
-  answers: z.unknown().optional(),
-  exempt: z.unknown().optional(),
-  block: z.unknown().optional(),
-  on_store_failure: z.unknown().optional(),
   default: z.record(z.string(), z.unknown(), {
     error: ({ input }) => {
       if (input === undefined) return `is missing: ${DEFAULT_EXAMPLE}`;

@@ -4,7 +4,7 @@
  */
 import type { PolicySet } from '../../core/matching/policy-set.ts';
 import { printable } from '../../core/printable.ts';
-import { ConfigError } from '../config-error.ts';
+import { ConfigError } from '../diagnostic.ts';
 import {
   areSame,
   becameShorter,

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { closest, hint } from '../closest-word.ts';
-import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import type { DiagnosticDraft, Path, Rule } from '../diagnostic.ts';
 import { ruleOfRefusal } from '../refinement.ts';
-import type { Rule } from '../rules.ts';
 import type { YamlFile } from '../yaml/yaml-file.ts';
 import { listed, sentence } from './schema-sentences.ts';
 

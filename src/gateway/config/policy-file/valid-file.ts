@@ -74,15 +74,13 @@ export function sourceName(source: IdentitySection['sources'][number]): string {
 }
 
 /** The sections of a file. Sections with mistakes are undefined. */
-export interface Sections {
-  readonly identity: IdentitySection | undefined;
-  /** From the policy file or the key file. */
-  readonly keys: readonly KeyEntry[] | undefined;
-  readonly exempt: AccessList | undefined;
-  readonly block: AccessList | undefined;
-  readonly fallback: DefaultEntry | undefined;
+export type Sections = {
+  readonly [Section in 'identity' | 'keys' | 'exempt' | 'block' | 'fallback']:
+    | ValidFile[Section]
+    | undefined;
+} & {
   readonly entries: readonly (PolicyEntry | undefined)[];
   /** The names of all entries, including entries with mistakes. */
   readonly names: readonly unknown[];
   readonly caseSensitive: boolean;
-}
+};

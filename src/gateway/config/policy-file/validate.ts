@@ -1,13 +1,11 @@
 import type { z } from 'zod';
 import { isRecord } from '../../core/is-record.ts';
-import { FileError } from '../config-error.ts';
-import type { Diagnostic, DiagnosticDraft, Path } from '../diagnostic.ts';
+import { type Diagnostic, type DiagnosticDraft, FileError, type Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
 import { crossCheck } from './cross-check.ts';
 import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
-import { notesOn } from './notes.ts';
 import {
   answersSchema,
   defaultSchema,
@@ -17,7 +15,14 @@ import {
   policySchema,
 } from './policy-file-schema.ts';
 import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
-import type { IdentitySection, Sections, ValidFile } from './valid-file.ts';
+import {
+  everyEntry,
+  type IdentitySection,
+  type LimitEntry,
+  limitLists,
+  type Sections,
+  type ValidFile,
+} from './valid-file.ts';
 
 export interface PolicyFileContext {
   /** Throws a FileError if there is no such key file, or it has mistakes. */
@@ -107,4 +112,53 @@ function validFile(
   }
   const entries = sections.entries.filter((entry) => entry !== undefined);
   return { identity, keys, answers, caseSensitive, failureMode, fallback, exempt, block, entries };
+}
+
+/** Counters and fixed windows admit up to twice their limit. Below this number, that is a warning. */
+const SMALL_LIMIT = 50;
+
+function notesOn(file: ValidFile): DiagnosticDraft[] {
+  return everyEntry(file)
+    .flatMap(({ entry, at }) => limitLists(entry, at))
+    .flatMap(({ limits, path }) =>
+      limits.flatMap((limit, index) => {
+        const note = noteOn(limit);
+        return note === undefined ? [] : [{ ...note, path: [...path, index] }];
+      }),
+    );
+}
+
+type Note = Pick<DiagnosticDraft, 'rule' | 'message'>;
+
+/** `npm run prove -- worst-case` measures these worst cases. */
+function noteOn(entry: LimitEntry): Note | undefined {
+  const { rate, algorithm } = entry;
+  const { limit, window } = rate;
+  switch (algorithm) {
+    case 'sliding-window-log':
+      return undefined;
+    case 'token-bucket': {
+      const worst = (entry.burst ?? limit) + limit - 1;
+      const message = `token-bucket admits bursts by design: up to ${worst} units in ${window}`;
+      return { rule: 'bucket-bursts', message };
+    }
+    case 'sliding-window-counter': {
+      const worst = `up to ${2 * limit - 1} units, about twice the limit, pass in ${window} at a window boundary`;
+      return boundaryNote(entry, 'is approximate', worst);
+    }
+    case 'fixed-window': {
+      const worst = `up to ${2 * limit} units, twice the limit, pass within a moment around the end of a window`;
+      return boundaryNote(entry, 'starts from zero with each window', worst);
+    }
+  }
+}
+
+/** An author who names a day or a month has chosen its boundaries. */
+function boundaryNote({ rate, algorithm }: LimitEntry, why: string, worst: string): Note {
+  const { limit, calendar } = rate;
+  if (limit >= SMALL_LIMIT || calendar !== undefined) {
+    return { rule: 'approximate-limit', message: `${algorithm} ${why}: ${worst}` };
+  }
+  const message = `${algorithm} is too inexact for a limit of ${limit}: ${worst}; use sliding-window-log, which is exact`;
+  return { rule: 'approximate-small-limit', message };
 }

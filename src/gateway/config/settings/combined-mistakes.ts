@@ -1,4 +1,4 @@
-import { canonicalAddress, isLoopback } from '../../core/identity/address.ts';
+import { isThisMachine } from '../../core/identity/address.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 interface Compared {
@@ -28,7 +28,7 @@ export function combinedMistakes(
     ],
     [
       // An invalid token is reported already.
-      !has('HEADGATE_ADMIN_TOKEN') && !isLocalHost(opsHost),
+      !has('HEADGATE_ADMIN_TOKEN') && !isThisMachine(opsHost),
       `HEADGATE_OPS_HOST: other machines can reach ${JSON.stringify(opsHost)} and control the gateway; set HEADGATE_ADMIN_TOKEN (at least 16 characters), or use a loopback address such as 127.0.0.1`,
     ],
     [
@@ -66,8 +66,3 @@ export function combinedMistakes(
 const GRPC_TLS = ['CERT', 'KEY', 'CLIENT_CA', 'CLIENT_NAME'].map(
   (part) => `HEADGATE_GRPC_TLS_${part}`,
 );
-
-/** False for names other than `localhost`, which may resolve to any address. */
-function isLocalHost(host: string): boolean {
-  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
-}

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config-error.ts';
+import { ConfigError } from '../diagnostic.ts';
 
 export const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** No other file reads the environment. */
 import type { z } from 'zod';
 import { hint } from '../closest-word.ts';
-import { ConfigError } from '../config-error.ts';
+import { ConfigError } from '../diagnostic.ts';
 import { combinedMistakes } from './combined-mistakes.ts';
 import type { Target } from './control-plane-forms.ts';
 import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';

@@ -11,20 +11,19 @@ import {
   parseDocument,
   type SchemaOptions,
 } from 'yaml';
-import { FileError } from '../config-error.ts';
 import {
   type Diagnostic,
   type DiagnosticDraft,
   diagnostic,
   type Excerpt,
+  FileError,
   type Path,
   type Place,
   pathText,
 } from '../diagnostic.ts';
 import { isElsewhere, notShown } from '../text-file.ts';
 import { boundsMistake, mistakesOf, PARSE_OPTIONS, type YamlBounds } from './mistakes.ts';
-import { otherText } from './other-text.ts';
-import type { YamlFileKind, YamlMistake } from './parser-mistakes.ts';
+import { otherText, type YamlFileKind, type YamlMistake } from './parser-mistakes.ts';
 
 export interface YamlKind extends YamlFileKind, YamlBounds {
   /** Whether no line of the file may be shown if it is no YAML. */

@@ -73,6 +73,11 @@ export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
+/** False for names other than `localhost`, which may resolve to any address. */
+export function isThisMachine(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+}
+
 /**
  * Takes CIDR ranges, addresses, `loopback`, `private` and `named` ranges. Throws a RangeError that names an invalid
  * one.

@@ -3,8 +3,7 @@
  * of envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/{address,base}.proto and
  * google/rpc/status.proto. Other fields are skipped, so every Envoy of API v3 is understood.
  */
-import { type Fields, message, ProtobufReader } from '../../protobuf/reader.ts';
-import { RepeatedTexts } from '../../protobuf/repeated-texts.ts';
+import { type Fields, message, ProtobufReader, RepeatedTexts } from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 
 /** What headgate reads of a `CheckRequest`. Texts have one character for each byte, as Node reads HTTP headers. */

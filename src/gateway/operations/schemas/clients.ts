@@ -3,21 +3,12 @@ import type { Operation } from '../operation.ts';
 import { by, client, listedClient, optional, policyName, reason, terms } from './fields.ts';
 import { clientOverrideSchema } from './overrides.ts';
 
-const overrideInput = z.strictObject({ client, ...terms });
-const liftInput = z.strictObject({ client, reason: reason.optional(), by: by.optional() });
 const others = {
   other_overrides: optional(
     z.array(clientOverrideSchema),
     'Overrides that also apply to this client and stay in force, such as one of its address. Absent if there is none.',
   ),
 };
-const accessChanged = clientOverrideSchema.extend({
-  replaced: optional(
-    z.array(clientOverrideSchema),
-    'The earlier overrides of the client, which this one replaces.',
-  ),
-  ...others,
-});
 const namedClient = z.object({ client: z.string(), ...listedClient });
 
 export const RESET = {
@@ -39,34 +30,44 @@ export const RESET = {
   }),
 } satisfies Operation;
 
-export const BLOCK = {
+const setAccess = {
   method: 'POST',
+  input: z.strictObject({ client, ...terms }),
+  output: clientOverrideSchema.extend({
+    replaced: optional(
+      z.array(clientOverrideSchema),
+      'The earlier overrides of the client, which this one replaces.',
+    ),
+    ...others,
+  }),
+} as const;
+
+export const BLOCK = {
+  ...setAccess,
   path: '/v1/clients/block',
   summary: 'Block a client temporarily',
-  input: overrideInput,
-  output: accessChanged,
-} satisfies Operation;
-
-export const UNBLOCK = {
-  method: 'POST',
-  path: '/v1/clients/unblock',
-  summary: 'Unblock a client that an operator blocked',
-  input: liftInput,
-  output: namedClient.extend(others),
 } satisfies Operation;
 
 export const EXEMPT = {
-  method: 'POST',
+  ...setAccess,
   path: '/v1/clients/exempt',
   summary: 'Exempt a client from all limits temporarily',
-  input: overrideInput,
-  output: accessChanged,
+} satisfies Operation;
+
+const removeAccess = {
+  method: 'POST',
+  input: z.strictObject({ client, reason: reason.optional(), by: by.optional() }),
+  output: namedClient.extend(others),
+} as const;
+
+export const UNBLOCK = {
+  ...removeAccess,
+  path: '/v1/clients/unblock',
+  summary: 'Unblock a client that an operator blocked',
 } satisfies Operation;
 
 export const UNEXEMPT = {
-  method: 'POST',
+  ...removeAccess,
   path: '/v1/clients/unexempt',
   summary: 'End the exemption of a client',
-  input: liftInput,
-  output: namedClient.extend(others),
 } satisfies Operation;

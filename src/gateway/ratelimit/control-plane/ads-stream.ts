@@ -2,19 +2,17 @@
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
-  connect,
+  connect as connectHttp2,
   type IncomingHttpHeaders,
 } from 'node:http2';
-import type { Socket } from 'node:net';
-import {
-  LARGEST_MESSAGE_BYTES,
-  type Target,
-  targetText,
-} from '../../config/settings/control-plane-forms.ts';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type Target, targetText } from '../../config/settings/control-plane-forms.ts';
 import type { ControlPlaneTls } from '../../config/settings/environment.ts';
+import { readText } from '../../config/text-file.ts';
 import { printable } from '../../core/printable.ts';
-import { FrameReader, framed } from '../../protobuf/frames.ts';
-import { openConnection } from './connection.ts';
+import { FrameReader } from '../../protobuf/frames.ts';
+import { framed } from '../../protobuf/writer.ts';
 
 export interface AdsServer {
   readonly target: Target;
@@ -27,17 +25,10 @@ export interface AdsServer {
 export interface StreamBounds {
   readonly maxMessageBytes: number;
   readonly connectWithinMs: number;
+  /** A gRPC server for Go disconnects clients that send more than one in 5 minutes (its `keepalive.EnforcementPolicy`). */
   readonly pingEveryMs: number;
   readonly pongWithinMs: number;
 }
-
-export const STREAM_BOUNDS: StreamBounds = {
-  maxMessageBytes: LARGEST_MESSAGE_BYTES,
-  connectWithinMs: 10_000,
-  /** A gRPC server for Go disconnects clients that send more than one in 5 minutes (its `keepalive.EnforcementPolicy`). */
-  pingEveryMs: 6 * 60_000,
-  pongWithinMs: 20_000,
-};
 
 export interface AdsEvents {
   /** The control plane speaks HTTP/2. Messages may be sent from now on. */
@@ -110,10 +101,13 @@ export class AdsStream {
     if (this.#hasEnded) return;
     const { target, tls, bounds } = this.#server;
     const socket = openConnection(target, tls);
-    const session = connect(`${tls === undefined ? 'http' : 'https'}://${targetText(target)}`, {
-      createConnection: () => socket,
-      settings: { enablePush: false },
-    });
+    const session = connectHttp2(
+      `${tls === undefined ? 'http' : 'https'}://${targetText(target)}`,
+      {
+        createConnection: () => socket,
+        settings: { enablePush: false },
+      },
+    );
     this.#session = session;
     this.#socket = socket;
     this.#timer = setTimeout(() => {
@@ -194,4 +188,27 @@ function messageOf(error: unknown): string {
   const { reason, message, code = '' } = error as NodeJS.ErrnoException & { reason?: string };
   if (code.startsWith('ERR_SSL_') && reason) return reason;
   return message || code || 'the connection failed';
+}
+
+/** Finds dead peers. HTTP/2 pings must be minutes apart (see `StreamBounds`). */
+const KEEP_ALIVE_MS = 20_000;
+
+/** Connects without TLS if there are no files. Throws a FileError. */
+function openConnection(target: Target, files: ControlPlaneTls | undefined): Socket {
+  const socket = files === undefined ? connect(target) : openTls(target, files);
+  // Node would forget the time if it were set before the socket is connected.
+  return socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE_MS));
+}
+
+/** Reads the files for each connection, because programs such as cert-manager replace them while the gateway runs. */
+function openTls(target: Target, { ca, certificate, key, serverName }: ControlPlaneTls): Socket {
+  const name = serverName ?? (isIP(target.host) === 0 ? target.host : undefined);
+  return connectTls({
+    ...target,
+    ALPNProtocols: ['h2'],
+    ...(ca !== undefined && { ca: readText(ca) }),
+    ...(certificate !== undefined && { cert: readText(certificate) }),
+    ...(key !== undefined && { key: readText(key) }),
+    ...(name !== undefined && { servername: name }),
+  });
 }

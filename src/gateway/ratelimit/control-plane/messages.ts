@@ -2,7 +2,7 @@
  * The field numbers are those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto,
  * google/rpc/status.proto and google/protobuf/{any,struct}.proto.
  */
-import { type Fields, ProtobufReader, type ReadField } from '../../protobuf/reader.ts';
+import { type Fields, ProtobufReader, text } from '../../protobuf/reader.ts';
 import { messageField, textField } from '../../protobuf/writer.ts';
 
 /** The type of the resources for a rate limit service (go-control-plane v0.14.0, pkg/resource/v3/resource.go). */
@@ -60,13 +60,6 @@ function nodeFields({ id, metadata = {} }: Node): string {
     messageField(1, textField(1, key) + messageField(2, textField(3, value))),
   );
   return textField(1, id) + messageField(3, entries.join(''));
-}
-
-/** Reads a field that holds a text. */
-export function text<Key extends string>(key: Key): ReadField<Record<Key, string>> {
-  return (reader, target) => {
-    target[key] = reader.utf8();
-  };
 }
 
 const ANY: Fields<Resource> = {

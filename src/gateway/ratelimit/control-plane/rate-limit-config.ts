@@ -3,17 +3,17 @@
  * rls_conf.proto of go-control-plane 2b88c16 (2026-08), which lacks `value_to_metric` and `share_threshold`.
  */
 import {
+  double,
   type Fields,
   MalformedMessage,
   message,
   number,
   ProtobufReader,
   type ReadField,
+  text,
 } from '../../protobuf/reader.ts';
 import { NUMBERED_UNITS } from '../messages/units.ts';
 import type { RuleFile } from '../rules/rule.ts';
-import { text } from './messages.ts';
-import { readStruct } from './struct.ts';
 
 /** The keys of a file, in its order. A key whose value is undefined is left out. */
 type Draft = Record<string, unknown>;
@@ -27,7 +27,7 @@ interface Level {
   readonly budget: { left: number };
 }
 
-/** Control planes nest as many as a route has conditions. The stack has space for many more. */
+/** Of descriptors, which control planes nest as a route has conditions, and of metadata. The stack has space for many more. */
 const DEEPEST = 64;
 /** Descriptors and values of metadata in one message, so that a small message of empty ones does not fill the memory. */
 const MOST = 250_000;
@@ -127,4 +127,75 @@ function append(value: Draft, key: string, item: unknown): void {
 
 function defined(draft: Draft): Draft {
   return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
+}
+
+export type Struct = Readonly<Record<string, unknown>>;
+
+interface Bounds {
+  readonly depth: number;
+  readonly budget: { left: number };
+}
+
+interface Slot {
+  key: string;
+  value: unknown;
+  readonly bounds: Bounds;
+}
+
+const VALUE: Fields<Slot> = {
+  1: number((slot) => {
+    slot.value = null;
+  }),
+  2: double((slot, value) => {
+    slot.value = value;
+  }),
+  3: (reader, slot) => {
+    slot.value = reader.utf8();
+  },
+  4: number((slot, value) => {
+    slot.value = value !== 0;
+  }),
+  5: (reader, slot) => {
+    slot.value = structOf(reader, below(slot.bounds));
+  },
+  6: (reader, slot) => {
+    slot.value = slotsOf(reader, VALUE, below(slot.bounds)).map(({ value }) => value);
+  },
+};
+
+const ENTRY: Fields<Slot> = { 1: text('key'), 2: message(VALUE) };
+
+/** The value of the current field. Each value in it takes one from the budget. Throws MalformedMessage. */
+export function readStruct(reader: ProtobufReader, budget: { left: number }): Struct {
+  return structOf(reader, { depth: 0, budget });
+}
+
+function structOf(reader: ProtobufReader, bounds: Bounds): Struct {
+  const slots = slotsOf(reader, ENTRY, bounds);
+  return Object.fromEntries(slots.map(({ key, value }) => [key, value]));
+}
+
+/** The values of a list, or those of a struct with their keys. */
+function slotsOf(reader: ProtobufReader, fields: Fields<Slot>, bounds: Bounds): Slot[] {
+  const slots: Slot[] = [];
+  const readSlot = message(fields);
+  const repeated: Fields<Slot[]> = {
+    1: (field) => {
+      if (bounds.budget.left-- === 0) {
+        throw new MalformedMessage('its metadata has too many values');
+      }
+      const slot: Slot = { key: '', value: null, bounds };
+      readSlot(field, slot);
+      slots.push(slot);
+    },
+  };
+  message(repeated)(reader, slots);
+  return slots;
+}
+
+function below({ depth, budget }: Bounds): Bounds {
+  if (depth === DEEPEST) {
+    throw new MalformedMessage(`its metadata is nested more than ${DEEPEST} levels deep`);
+  }
+  return { depth: depth + 1, budget };
 }

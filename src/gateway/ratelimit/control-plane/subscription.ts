@@ -1,9 +1,16 @@
 /** Does what envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW. The last good configuration outlasts the control plane. */
 import { existsSync } from 'node:fs';
+import { LARGEST_MESSAGE_BYTES } from '../../config/settings/control-plane-forms.ts';
 import type { RuleFile } from '../rules/rule.ts';
-import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
-import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
-import { type Configuration, Discovery } from './discovery.ts';
+import type { AdsServer, StreamBounds } from './ads-stream.ts';
+import {
+  type Backoff,
+  type Configuration,
+  Discovery,
+  RECONNECTION,
+  REPETITION,
+  waitAfter,
+} from './discovery.ts';
 import { lastGoodWriter, readLastGood } from './last-good.ts';
 import type { Node } from './messages.ts';
 
@@ -37,7 +44,10 @@ export interface Timing extends StreamBounds {
 }
 
 const TIMING: Timing = {
-  ...STREAM_BOUNDS,
+  maxMessageBytes: LARGEST_MESSAGE_BYTES,
+  connectWithinMs: 10_000,
+  pingEveryMs: 6 * 60_000,
+  pongWithinMs: 20_000,
   reconnection: RECONNECTION,
   repetition: REPETITION,
   restoreAfterMs: 2_000,

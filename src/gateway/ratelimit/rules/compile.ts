@@ -1,5 +1,4 @@
-import { FileError } from '../../config/config-error.ts';
-import type { Diagnostic } from '../../config/diagnostic.ts';
+import { type Diagnostic, FileError } from '../../config/diagnostic.ts';
 import { RulesBuilder } from './builder.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { Budget, Findings } from './findings.ts';

@@ -1,5 +1,9 @@
-import type { DiagnosticDraft, Path } from '../../config/diagnostic.ts';
-import { type Rule as DiagnosticRule, RULES } from '../../config/rules.ts';
+import {
+  type DiagnosticDraft,
+  type Rule as DiagnosticRule,
+  type Path,
+  RULES,
+} from '../../config/diagnostic.ts';
 
 /** Applies to each severity. More would take long to place, and nobody corrects more at a time. */
 const MAX_FINDINGS = 1_000;

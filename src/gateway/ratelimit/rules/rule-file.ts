@@ -1,6 +1,10 @@
 /** Reads the text of a rate limit file. What the file means is checked later, with that of other files (compile.ts). */
-import { type DiagnosticDraft, diagnostic, pathText } from '../../config/diagnostic.ts';
-import type { Rule as DiagnosticRule } from '../../config/rules.ts';
+import {
+  type DiagnosticDraft,
+  type Rule as DiagnosticRule,
+  diagnostic,
+  pathText,
+} from '../../config/diagnostic.ts';
 import { YamlFile, type YamlKind } from '../../config/yaml/yaml-file.ts';
 import type { RuleFile } from './rule.ts';
 import { withScalars } from './yaml-scalars.ts';

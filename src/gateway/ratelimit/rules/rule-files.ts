@@ -4,7 +4,7 @@
  */
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { FileError } from '../../config/config-error.ts';
+import { FileError } from '../../config/diagnostic.ts';
 import { displayName, readText, unreadable } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/diagnostic.ts';
 import {
   areSame,
   type FileVersions,

@@ -2,18 +2,18 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/environment.ts';
-import type { HeaderFields } from '../../core/check-request.ts';
+import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
+import type { Decision } from '../../core/counting/decision.ts';
+import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
-import type { HandleCheck } from '../handler.ts';
+import type { HandleCheck, PendingCheck } from '../handler.ts';
 import { GrpcCall } from './grpc-call.ts';
-import { type GrpcDialect, grpcCheck } from './grpc-check.ts';
-import { Health } from './health.ts';
-import type { PeerStream } from './peer-stream.ts';
+import { createHealth } from './health.ts';
+import { createSessions, type PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
-import { Sessions } from './sessions.ts';
-import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
+import { FAULT, NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 
 /** It has one method, with one message each way. */
 interface UnaryService {
@@ -52,17 +52,17 @@ const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   const { services, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
-  const health = new Health(['', AUTHORIZATION, ...served]);
+  const health = createHealth(['', AUTHORIZATION, ...served]);
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const methods = new Map<string, Method>([
     [`/${AUTHORIZATION}/Check`, checkMethod(options, knowsSecret)],
     ...services.map((each) => serviceMethod(each, options, knowsSecret)),
-    [`${HEALTH}/Check`, (call, message) => health.check(call, message)],
-    [`${HEALTH}/List`, (call) => health.list(call)],
-    [`${HEALTH}/Watch`, (call, message) => health.watch(call, message)],
+    [`${HEALTH}/Check`, health.check],
+    [`${HEALTH}/List`, health.list],
+    [`${HEALTH}/Watch`, health.watch],
   ]);
   const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
-  const sessions = new Sessions();
+  const sessions = createSessions();
 
   const answerOn = (connection: Socket, guard: ConnectionGuard) => {
     const address = guard.connection.remoteAddress ?? '';
@@ -151,5 +151,32 @@ function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: Kn
     const request = dialect.parse(message, address, headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
     else handleCheck(grpcCheck(dialect, call, request));
+  };
+}
+
+interface GrpcDialect<Answer> {
+  readonly name: string;
+  /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
+  parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
+  render(decision: Decision, style: AnswerStyle): Answer;
+  /** One character for each byte. */
+  write(answer: Answer): string;
+  /** The answer for a caller without the proxy secret. */
+  readonly unauthorized: Answer;
+}
+
+function grpcCheck<Answer>(
+  { name, render, write }: GrpcDialect<Answer>,
+  call: GrpcCall,
+  request: CheckRequest,
+): PendingCheck {
+  return {
+    dialect: name,
+    isGone: () => call.isGone,
+    parse: () => request,
+    answer(decision, style) {
+      if (!call.isGone) call.answer(write(render(decision, style)));
+    },
+    fail: () => call.fail(FAULT),
   };
 }

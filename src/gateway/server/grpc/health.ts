@@ -1,5 +1,5 @@
 /** The health service of gRPC: Check, List and Watch (github.com/grpc/grpc/blob/master/doc/health-checking.md). */
-import { type Fields, ProtobufReader } from '../../protobuf/reader.ts';
+import { type Fields, ProtobufReader, text } from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import type { GrpcCall } from './grpc-call.ts';
 import { STOPPING, UNKNOWN_SERVICE } from './status.ts';
@@ -9,60 +9,42 @@ const SERVING = 1;
 const NOT_SERVING = 2;
 const SERVICE_UNKNOWN = 3;
 
-interface HealthCheckRequest {
-  service: string;
-}
-const REQUEST: Fields<HealthCheckRequest> = {
-  1: (reader, request) => {
-    request.service = reader.utf8();
-  },
-};
+const REQUEST: Fields<{ service: string }> = { 1: text('service') };
 
-export class Health {
-  readonly #services: readonly string[];
-  #status = SERVING;
-  readonly #watches = new Set<GrpcCall>();
-
-  /** Any other service is unknown. The empty name is the server. */
-  constructor(services: readonly string[]) {
-    this.#services = services;
-  }
-
-  /** Throws MalformedMessage, as `watch` does. */
-  check(call: GrpcCall, message: Buffer): void {
-    if (this.#isKnown(message)) call.answer(statusMessage(this.#status));
-    else call.fail(UNKNOWN_SERVICE);
-  }
-
-  list(call: GrpcCall): void {
-    call.answer(listMessage(this.#services, this.#status));
-  }
-
-  /** Nothing is kept of a watch of an unknown service, because callers can send any name. */
-  watch(call: GrpcCall, message: Buffer): void {
-    if (!this.#isKnown(message)) {
-      call.write(statusMessage(SERVICE_UNKNOWN));
-      return;
-    }
-    call.write(statusMessage(this.#status));
-    this.#watches.add(call);
-    call.onClosed(() => this.#watches.delete(call));
-  }
-
-  stopServing(): void {
-    this.#status = NOT_SERVING;
-    for (const call of this.#watches) call.write(statusMessage(NOT_SERVING));
-  }
-
-  close(): void {
-    for (const call of this.#watches) call.end(STOPPING);
-  }
-
-  #isKnown(message: Buffer): boolean {
+/** Any other service is unknown. The empty name is the server. */
+export function createHealth(services: readonly string[]) {
+  let status = SERVING;
+  const watches = new Set<GrpcCall>();
+  const isKnown = (message: Buffer) => {
     const request = { service: '' };
     new ProtobufReader(message).fieldsUntil(message.length, REQUEST, request);
-    return this.#services.includes(request.service);
-  }
+    return services.includes(request.service);
+  };
+  return {
+    /** Throws MalformedMessage, as `watch` does. */
+    check(call: GrpcCall, message: Buffer): void {
+      if (isKnown(message)) call.answer(statusMessage(status));
+      else call.fail(UNKNOWN_SERVICE);
+    },
+    list: (call: GrpcCall): void => call.answer(listMessage(services, status)),
+    /** Nothing is kept of a watch of an unknown service, because callers can send any name. */
+    watch(call: GrpcCall, message: Buffer): void {
+      if (!isKnown(message)) {
+        call.write(statusMessage(SERVICE_UNKNOWN));
+        return;
+      }
+      call.write(statusMessage(status));
+      watches.add(call);
+      call.onClosed(() => watches.delete(call));
+    },
+    stopServing(): void {
+      status = NOT_SERVING;
+      for (const call of watches) call.write(statusMessage(NOT_SERVING));
+    },
+    close(): void {
+      for (const call of watches) call.end(STOPPING);
+    },
+  };
 }
 
 function statusMessage(status: number): string {

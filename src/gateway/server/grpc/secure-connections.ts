@@ -7,7 +7,7 @@ import {
   type TLSSocket,
   type TlsOptions,
 } from 'node:tls';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/diagnostic.ts';
 import type { GrpcTls } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';

@@ -1,4 +1,5 @@
 /** The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached. */
+import { LRUCache } from 'lru-cache';
 import type { Access } from '../../core/identity/access-lists.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
 import type { Overrides } from '../../core/overrides.ts';
@@ -31,8 +32,8 @@ export class OverrideBook {
   readonly #options: OverrideBookOptions;
   #inForce: readonly Override[] = [];
   #current: Overrides = snapshotOf([]);
-  readonly #ended = new EndedOverrides();
-  readonly #replaced = new EndedOverrides();
+  readonly #ended = endedOverrides();
+  readonly #replaced = endedOverrides();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -185,21 +186,14 @@ const MAX_ENDED = 100;
 const KEEP_ENDED_MS = DAY_MS;
 
 /** Remembers the overrides that ended last, so that operators learn when each one ended, and who ended it. */
-class EndedOverrides {
-  /** The keys are subject and start. The one that ended last comes last. */
-  readonly #ended = new Map<string, EndedOverride>();
-
-  add(ended: EndedOverride): void {
-    const name = `${subjectOf(ended.override)} ${ended.override.sinceMs}`;
-    this.#ended.delete(name);
-    this.#ended.set(name, ended);
-    const [first] = this.#ended.keys();
-    if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
-  }
-
-  list(nowMs: number): EndedOverride[] {
-    return [...this.#ended.values()]
-      .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)
-      .reverse();
-  }
+function endedOverrides() {
+  /** The keys are subject and start. */
+  const known = new LRUCache<string, EndedOverride>({ max: MAX_ENDED });
+  return {
+    add: (ended: EndedOverride) =>
+      void known.set(`${subjectOf(ended.override)} ${ended.override.sinceMs}`, ended),
+    /** The one that ended last comes first. */
+    list: (nowMs: number): EndedOverride[] =>
+      [...known.values()].filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS),
+  };
 }

@@ -73,30 +73,23 @@ export function keysIn(message: string): string[] {
   }
 }
 
-/** Bounds how much work other programs can cause: a number of times per second. */
-export class Allowance {
-  readonly #perSecond: number;
-  readonly #now: () => number;
-  #left = 0;
-  #sinceMs = Number.NEGATIVE_INFINITY;
-
-  /** Milliseconds of a monotonic clock. */
-  constructor(perSecond: number, now: () => number = () => performance.now()) {
-    this.#perSecond = perSecond;
-    this.#now = now;
-  }
-
-  /** Returns false if this second's number is used up. */
-  take(): boolean {
-    const nowMs = this.#now();
-    if (nowMs - this.#sinceMs >= 1_000) {
-      this.#sinceMs = nowMs;
-      this.#left = this.#perSecond;
+/**
+ * Bounds how much work other programs can cause: what it returns says false once this second's number is used up. `now`:
+ * milliseconds of a monotonic clock.
+ */
+export function allowance(perSecond: number, now = () => performance.now()): () => boolean {
+  let left = 0;
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = now();
+    if (nowMs - sinceMs >= 1_000) {
+      sinceMs = nowMs;
+      left = perSecond;
     }
-    if (this.#left === 0) return false;
-    this.#left--;
+    if (left === 0) return false;
+    left--;
     return true;
-  }
+  };
 }
 
 /** Runs a function at once, then at most once in `ms` milliseconds, and always once after the last call. */

@@ -20,7 +20,7 @@ import {
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { withDeadline } from './failures.ts';
-import { InFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
+import { createInFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import type { IndebtedDescriptor } from './take-script.ts';
 
 interface StoreOptions extends Omit<RedisStoreOptions, 'inFlight'> {
@@ -28,7 +28,7 @@ interface StoreOptions extends Omit<RedisStoreOptions, 'inFlight'> {
 }
 
 export function storeOfTarget({ kind }: RedisTarget, { maxInFlight, ...rest }: StoreOptions) {
-  const options = { ...rest, inFlight: new InFlight(maxInFlight) };
+  const options = { ...rest, inFlight: createInFlight(maxInFlight) };
   return kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../../core/counting/store.ts';
 import type { GatewayRank } from '../local-share.ts';
-import { Allowance, QUERIES_CHANNEL } from './channels.ts';
+import { allowance, QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 import { readLuaScript } from './lua-script.ts';
 
@@ -30,48 +30,38 @@ interface ReplicasOptions {
   readonly now: () => number;
 }
 
-export class Replicas {
-  readonly #options: ReplicasOptions;
-  readonly #name = randomUUID();
-  #names: readonly string[] = [this.#name];
-  #inTouchSinceMs: number;
-  #least: number;
+export type Replicas = ReturnType<typeof createReplicas>;
 
-  constructor(options: ReplicasOptions) {
-    this.#options = options;
-    this.#least = options.assumed.count;
-    this.#inTouchSinceMs = options.now();
-  }
-
-  /** The last known place. While Redis is down, it does not change. */
-  get place(): GatewayRank {
-    if (this.#names.length < this.#least) {
-      return { count: this.#least, rank: this.#options.assumed.rank };
-    }
-    return { count: this.#names.length, rank: this.#names.indexOf(this.#name) };
-  }
-
-  /** Call after Redis was down: it may have lost gateways that have not reconnected yet. */
-  lostTouch(): void {
-    this.#inTouchSinceMs = this.#options.now();
-  }
-
-  /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
-  async beat(): Promise<void> {
-    const { client, now } = this.#options;
-    const reply = await client.eval(REPLICAS_SCRIPT, 1, REPLICAS_KEY, this.#name, LIFETIME_MS);
-    // A reply to another command must not change the shares of the limits.
-    if (!Array.isArray(reply) || reply[0] !== this.#name) {
-      throw new StoreError('malformed', 'Redis did not reply with the list of gateways');
-    }
-    const alive = reply.map(String);
-    const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
-    if (isSettled) this.#least = 1;
-    // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is too
-    // small admits no request too many.
-    const before = isSettled ? [] : this.#names;
-    this.#names = [...new Set([...before, ...alive, this.#name])].sort();
-  }
+export function createReplicas({ client, assumed, now }: ReplicasOptions) {
+  const name = randomUUID();
+  let names: readonly string[] = [name];
+  let inTouchSinceMs = now();
+  let least = assumed.count;
+  return {
+    /** The last known place. While Redis is down, it does not change. */
+    place(): GatewayRank {
+      if (names.length < least) return { count: least, rank: assumed.rank };
+      return { count: names.length, rank: names.indexOf(name) };
+    },
+    /** Call after Redis was down: it may have lost gateways that have not reconnected yet. */
+    lostTouch(): void {
+      inTouchSinceMs = now();
+    },
+    /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
+    async beat(): Promise<void> {
+      const reply = await client.eval(REPLICAS_SCRIPT, 1, REPLICAS_KEY, name, LIFETIME_MS);
+      // A reply to another command must not change the shares of the limits.
+      if (!Array.isArray(reply) || reply[0] !== name) {
+        throw new StoreError('malformed', 'Redis did not reply with the list of gateways');
+      }
+      const isSettled = now() - inTouchSinceMs >= SETTLED_AFTER_MS;
+      if (isSettled) least = 1;
+      // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is
+      // too small admits no request too many.
+      const before = isSettled ? [] : names;
+      names = [...new Set([...before, ...reply.map(String), name])].sort();
+    },
+  };
 }
 
 const WITHIN_MS = 500;
@@ -86,12 +76,13 @@ interface PeerGatewaysOptions {
   /** The number of the database. Redis has one set of channels for all of them. */
   readonly database: number;
   readonly count: () => number;
-  readonly answer: (query: unknown) => Promise<unknown>;
+  readonly replyTo: (query: unknown) => Promise<unknown>;
 }
 
 export interface QueryReplies {
-  readonly answers: readonly unknown[];
-  readonly asked: number;
+  readonly replies: readonly unknown[];
+  /** How many gateways were queried. */
+  readonly queried: number;
 }
 
 interface Pending {
@@ -121,7 +112,7 @@ export class PeerGateways {
   readonly #queries: string;
   readonly #replyTo: string;
   readonly #pending = new Map<string, Pending>();
-  readonly #allowance = new Allowance(REPLIES_PER_SECOND);
+  readonly #mayReply = allowance(REPLIES_PER_SECOND);
 
   constructor(options: PeerGatewaysOptions) {
     const { database } = options;
@@ -136,9 +127,9 @@ export class PeerGateways {
 
   /** Never rejects: a gateway that cannot be reached is missing from the replies. */
   async queryAll(query: unknown): Promise<QueryReplies> {
-    const { client, count, answer } = this.#options;
+    const { client, count, replyTo } = this.#options;
     const id = randomUUID();
-    const replies = [await answer(query)];
+    const replies = [await replyTo(query)];
     const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
     // Until Redis says how many gateways received the query, all replies that may come are waited for.
     let expected = Number.POSITIVE_INFINITY;
@@ -157,7 +148,7 @@ export class PeerGateways {
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
     const known = Number.isFinite(expected) ? expected : count();
-    return { answers: replies, asked: Math.max(replies.length, known) };
+    return { replies, queried: Math.max(replies.length, known) };
   }
 
   /** Replies to the query of another gateway, or accepts its reply. Ignores all other messages. */
@@ -171,11 +162,11 @@ export class PeerGateways {
   }
 
   async #reply(message: string): Promise<void> {
-    if (!this.#allowance.take()) return;
+    if (!this.#mayReply()) return;
     const { id, replyTo, question }: QueryMessage = JSON.parse(message);
     if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
     if (replyTo === this.#replyTo) return;
-    const reply: ReplyMessage = { id, answer: await this.#options.answer(question) };
+    const reply: ReplyMessage = { id, answer: await this.#options.replyTo(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }
 

@@ -30,7 +30,7 @@ import {
 
 export interface RedisStoreOptions {
   readonly client: RedisClient;
-  readonly inFlight: InFlight;
+  readonly inFlight: ReturnType<typeof createInFlight>;
   readonly deadlineMs: number;
   /** Replace the clocks of the server and of this gateway in tests, milliseconds since the epoch. */
   readonly now?: () => number;
@@ -185,24 +185,18 @@ function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[
 }
 
 /** Bounds the number of requests that wait for Redis, so that a Redis that hangs cannot fill the memory of this process. */
-export class InFlight {
-  readonly #most: number;
-  /** Created once: creating an error with its stack costs more than taking a request. */
-  readonly #tooMany: StoreError;
-  #count = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-    this.#tooMany = new StoreError('overloaded', `${most} requests already wait for Redis`);
-  }
-
-  /** Throws a StoreError (`overloaded`) if too many requests are already waiting. */
-  enter(): void {
-    if (this.#count >= this.#most) throw this.#tooMany;
-    this.#count++;
-  }
-
-  leave(requests: number): void {
-    this.#count -= requests;
-  }
+export function createInFlight(most: number) {
+  // Created once: creating an error with its stack costs more than taking a request.
+  const tooMany = new StoreError('overloaded', `${most} requests already wait for Redis`);
+  let count = 0;
+  return {
+    /** Throws a StoreError (`overloaded`) if too many requests are already waiting. */
+    enter(): void {
+      if (count >= most) throw tooMany;
+      count++;
+    },
+    leave(requests: number): void {
+      count -= requests;
+    },
+  };
 }

@@ -7,43 +7,38 @@ import type { SaltVault } from './salt-book.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
 
-export class RedisSaltVault implements SaltVault {
-  readonly #client: RedisClient;
-
-  constructor(client: RedisClient) {
-    this.#client = client;
-  }
-
-  async get(name: string): Promise<Buffer | undefined> {
-    const text = await this.#client.get(KEY_PREFIX + name);
+export function redisSaltVault(client: RedisClient): SaltVault {
+  const get = async (name: string) => {
+    const text = await client.get(KEY_PREFIX + name);
     if (text === null) return undefined;
     const salt = Buffer.from(text, 'base64url');
     if (salt.length === SALT_BYTES) return salt;
     throw new Error(`${KEY_PREFIX}${name} does not hold a salt of ${SALT_BYTES} bytes: delete it`);
-  }
-
-  async agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer> {
-    // A full Redis refuses every write, also one that would change nothing.
-    const stored = await this.get(name);
-    if (stored !== undefined) return stored;
-    const [key, text] = [KEY_PREFIX + name, proposed.toString('base64url')];
-    const [, agreed] = await Promise.all([
-      lifetimeMs === undefined
-        ? this.#client.set(key, text, 'NX')
-        : this.#client.set(key, text, 'PX', lifetimeMs, 'NX'),
-      this.get(name),
-    ]);
-    return agreed ?? proposed;
-  }
-
-  async requestLost(): Promise<void> {
-    try {
-      await this.#client.publish(SALTS_CHANNEL, '');
-    } catch (error) {
-      // Without this right, only the gateways that connect again at this moment write back in time.
-      if (storeErrorFrom(error).reason !== 'noperm') throw error;
-    }
-  }
+  };
+  return {
+    get,
+    async agree(name, proposed, lifetimeMs) {
+      // A full Redis refuses every write, also one that would change nothing.
+      const stored = await get(name);
+      if (stored !== undefined) return stored;
+      const [key, text] = [KEY_PREFIX + name, proposed.toString('base64url')];
+      const [, agreed] = await Promise.all([
+        lifetimeMs === undefined
+          ? client.set(key, text, 'NX')
+          : client.set(key, text, 'PX', lifetimeMs, 'NX'),
+        get(name),
+      ]);
+      return agreed ?? proposed;
+    },
+    async requestLost() {
+      try {
+        await client.publish(SALTS_CHANNEL, '');
+      } catch (error) {
+        // Without this right, only the gateways that connect again at this moment write back in time.
+        if (storeErrorFrom(error).reason !== 'noperm') throw error;
+      }
+    },
+  };
 }
 
 /** Programs that are no gateway only read counts, so their salts must not become those of the gateways. */

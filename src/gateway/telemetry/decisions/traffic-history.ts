@@ -3,7 +3,7 @@
  * so that the steps of several gateways can be added up. The tally of decisions is read once a step, so requests cost
  * nothing more. A policy without traffic in that time takes no series.
  */
-import type { PolicyTotals } from './decision-tally.ts';
+import type { PolicyTotals } from './decision-events.ts';
 
 export const STEP_MS = 5_000;
 export const STEPS = 180;

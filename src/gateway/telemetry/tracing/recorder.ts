@@ -29,16 +29,20 @@ import type { CheckSpan, TakeSpan } from '../../core/counting/counting.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import { StoreError } from '../../core/counting/store.ts';
 import { readTraceContext } from '../../core/trace-context.ts';
-import type { TracingEvents } from './tracing-events.ts';
 
 /** A collector that does not answer must not delay the end of the process. */
 const CLOSE_WITHIN_MS = 2_000;
 const TOO_LATE = 'the collector did not answer before the process ended';
 
+type SpansLost = (cause: string) => void;
+
 /** Throws an Error that names the setting to change. The exporter reads the other OTEL_EXPORTER_OTLP_ variables itself. */
-export function createRecorder(settings: TracingSettings, events: TracingEvents) {
+export function createRecorder(settings: TracingSettings, spansLost: SpansLost) {
   const sampler = samplerFor(settings);
-  diag.setLogger(lostSpans(events), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  diag.setLogger(lostSpans(spansLost), {
+    logLevel: DiagLogLevel.WARN,
+    suppressOverrideMessage: true,
+  });
   const provider = new TracerProvider({
     sampler,
     resource: resourceFromAttributes({
@@ -56,12 +60,12 @@ export function createRecorder(settings: TracingSettings, events: TracingEvents)
       );
       const failure = provider.shutdown().catch((error: Error) => error);
       const lost = await Promise.race([failure, late]);
-      if (lost !== undefined) events.spansLost(lost.message);
+      if (lost !== undefined) spansLost(lost.message);
     },
   };
 }
 
-function lostSpans({ spansLost }: TracingEvents) {
+function lostSpans(spansLost: SpansLost) {
   const ignore = () => {};
   const report = (text: string) => spansLost(causeIn(text));
   return { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore };

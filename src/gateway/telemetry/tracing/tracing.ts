@@ -2,7 +2,8 @@
 import type { TracingSettings } from '../../config/settings/environment.ts';
 import type { CheckSpan, StartCheckSpan } from '../../core/counting/counting.ts';
 import type { Decision } from '../../core/counting/decision.ts';
-import type { TracingEvents } from './tracing-events.ts';
+import type { TelemetryContext } from '../context.ts';
+import { type LogLines, ONE_A_MINUTE } from '../log/log-line.ts';
 
 export interface Tracing {
   /** Undefined: no spans are recorded. */
@@ -38,7 +39,7 @@ async function open(settings: TracingSettings, events: TracingEvents): Promise<T
   if (settings.protocol !== PROTOCOL)
     throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: headgate exports over ${PROTOCOL} only`);
   const { createRecorder } = await import('./recorder.ts');
-  return createRecorder(settings, events);
+  return createRecorder(settings, events.spansLost);
 }
 
 function remedyOf(error: unknown): string {
@@ -69,4 +70,34 @@ export function inSpan<Result>(
   } catch (error) {
     return recordFailure(error);
   }
+}
+
+export const TRACING_LINES = {
+  tracing_off: {
+    level: 'warn',
+    message: 'a collector is set, but no spans are recorded',
+    fields: { remedy: 'what to do' },
+    meaning: 'Requests are answered and counted as always. See [tracing](tracing.md).',
+  },
+  spans_lost: {
+    level: 'warn',
+    message: 'spans were not exported',
+    fields: { cause: 'an error code, or the first words of what the SDK says' },
+    meaning:
+      'The collector is down, slow, or refuses them, or there are more spans than the SDK queues. Requests are answered and counted as always.',
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;
+
+const LONGEST_CAUSE = 80;
+
+export type TracingEvents = ReturnType<typeof createTracingEvents>;
+
+export function createTracingEvents({ linesOf }: TelemetryContext) {
+  const write = linesOf(TRACING_LINES);
+  return {
+    off: (remedy: string): void => write('tracing_off', { remedy }),
+    spansLost: (cause: string): void =>
+      write('spans_lost', { cause: cause.slice(0, LONGEST_CAUSE) }),
+  };
 }

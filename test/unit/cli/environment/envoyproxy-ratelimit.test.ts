@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DropIn, dropInFor } from '../../../../src/cli/environment/variables.ts';
-import { ConfigError } from '../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../src/gateway/config/diagnostic.ts';
 import { readEnvironment } from '../../../../src/gateway/config/settings/environment.ts';
 
 /** Every variable of envoyproxy/ratelimit: the names in src/settings/settings.go at commit f2fb157. */

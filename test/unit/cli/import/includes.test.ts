@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ImportError, importPolicies } from '../../../../src/cli/import/import-source.ts';
 import { fitsPath } from '../../../../src/cli/proxy-files/read/file-pattern.ts';
 import type { ProxyFiles } from '../../../../src/cli/proxy-files/read/proxy-files.ts';
-import { ConfigError } from '../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../src/gateway/config/diagnostic.ts';
 
 const ZONE = 'limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;';
 

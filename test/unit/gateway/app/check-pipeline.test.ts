@@ -9,10 +9,9 @@ import type { CheckRequest } from '../../../../src/gateway/core/check-request.ts
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
 import { HeaderWatch } from '../../../../src/gateway/core/header-watch.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
-import { Denials } from '../../../../src/gateway/denials/denials.ts';
+import { createDenials } from '../../../../src/gateway/denials/denials.ts';
 import { DIALECTS } from '../../../../src/gateway/dialects/index.ts';
-import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
-import { createHandler } from '../../../../src/gateway/server/handler.ts';
+import { Arrivals, createHandler } from '../../../../src/gateway/server/handler.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { NO_TRACING } from '../../../../src/gateway/telemetry/tracing/tracing.ts';
 import { policySetFrom } from '../../../support/policies.ts';
@@ -33,7 +32,7 @@ function setUp() {
   const { telemetry, clock } = observed;
   const now = () => clock.nowMs;
   const memory = new MemoryStore({ now, maxKeys: 100 });
-  const denials = new Denials({
+  const denials = createDenials({
     now,
     idOf: () => undefined,
     writeDenied: telemetry.decisions.denied,

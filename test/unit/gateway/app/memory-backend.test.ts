@@ -15,7 +15,7 @@ function setUp() {
     events: {
       onReset: () => {},
       onOverridesChanged: () => {},
-      answerQuery: async (query) => ({ echo: query }),
+      replyTo: async (query) => ({ echo: query }),
     },
     telemetry: { windowsCounted },
     now: Date.now,
@@ -31,7 +31,7 @@ test('a gateway without Redis counts at once, and is the only one', async () => 
   expect(onContact).toHaveBeenCalledOnce();
   expect(backend.place()).toEqual({ count: 1, rank: 0 });
   expect(backend.store).toBe(memory);
-  expect(await backend.queryAll('top')).toEqual({ answers: [{ echo: 'top' }], asked: 1 });
+  expect(await backend.queryAll('top')).toEqual({ replies: [{ echo: 'top' }], queried: 1 });
   expect(await backend.stats()).toEqual({
     store: 'memory',
     keyspace: { activeWindows: 0, sampledKeys: 0, isExact: true },

@@ -1,7 +1,7 @@
 /** What reloading the policy file reports. */
 import { expect, test } from 'vitest';
-import { reportPolicies, watchPolicies } from '../../../../src/gateway/app/policy-reload.ts';
-import { ConfigError } from '../../../../src/gateway/config/config-error.ts';
+import { reportPolicies, watchPolicies } from '../../../../src/gateway/app/reload-on-change.ts';
+import { ConfigError } from '../../../../src/gateway/config/diagnostic.ts';
 import type { PolicySource } from '../../../../src/gateway/config/policy-file/policy-source.ts';
 import { observedTelemetry } from '../../../support/telemetry.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Refresher } from '../../../../src/gateway/app/refresher.ts';
+import { createRefresher } from '../../../../src/gateway/app/shared-state.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 function refresherThatFails(times: number) {
   const failures: string[] = [];
   let tries = 0;
-  const refresher = new Refresher({
+  const refresher = createRefresher({
     everyMs: 60_000,
     refresh: async () => {
       tries++;

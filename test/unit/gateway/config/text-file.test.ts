@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { FileError } from '../../../../src/gateway/config/config-error.ts';
+import { FileError } from '../../../../src/gateway/config/diagnostic.ts';
 import { displayName, readText } from '../../../../src/gateway/config/text-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-text-'));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
-import { LocalShare } from '../../../../src/gateway/stores/local-share.ts';
+import { localShare } from '../../../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { DerivedSalts, SaltBooks } from '../../../../src/gateway/stores/salts/salt-sources.ts';
 import { BLANKS, withBlanks } from '../../../support/blanks.ts';
@@ -11,7 +11,7 @@ import { policySetFrom } from '../../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
 
 /** For one gateway, whose share is the whole limit. */
-const aloneWith = (memory: MemoryStore) => new LocalShare(memory, () => ({ count: 1, rank: 0 }));
+const aloneWith = (memory: MemoryStore) => localShare(memory, () => ({ count: 1, rank: 0 }));
 
 function checkWith(yaml: string, store?: QuotaStore) {
   const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { BLOCKED, type Denial } from '../../../../src/gateway/core/counting/decision.ts';
-import { DenialBook, type DenialLine } from '../../../../src/gateway/denials/denials.ts';
+import { createDenialBook, type DenialLine } from '../../../../src/gateway/denials/denials.ts';
 import { deniedClient } from '../../../support/denials.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
 function setUp() {
   const clock = { nowMs: NOON_MS };
   const lines: DenialLine[] = [];
-  const log = new DenialBook({
+  const log = createDenialBook({
     now: () => clock.nowMs,
     idOf: () => undefined,
     write: (line) => lines.push(line),

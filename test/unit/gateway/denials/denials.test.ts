@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BLOCKED, type Decision, EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
 import {
+  createDenials,
   type DenialLine,
-  Denials,
   type ShadowDenialLine,
 } from '../../../../src/gateway/denials/denials.ts';
 import { deniedClient } from '../../../support/denials.ts';
@@ -18,7 +18,7 @@ const KEY = 'hg:v1:{i.bot}:login:client.1';
 function setUp() {
   const lines: DenialLine[] = [];
   const shadowLines: ShadowDenialLine[] = [];
-  const denials = new Denials({
+  const denials = createDenials({
     now: Date.now,
     idOf: (client) => ({ 'c.acme': 'acme' })[client],
     writeDenied: (line) => lines.push(line),

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../../src/gateway/core/counting/store.ts';
-import { answerQuery } from '../../../../src/gateway/operations/denial-queries.ts';
+import { replyTo } from '../../../../src/gateway/operations/denial-queries.ts';
 import {
   OPERATIONS,
   type OperationName,
@@ -491,7 +491,7 @@ describe('denied clients', () => {
       await denied(gateway, { ...LOGIN, peer: `198.51.100.${i}` });
     }
     const query = { about: 'top', most: 1_000, withinMs: 60_000, shadow: false };
-    expect(await answerQuery(gateway.gateway, query)).toHaveLength(100);
+    expect(await replyTo(gateway.gateway, query)).toHaveLength(100);
   });
 
   test('of shadow policies are listed apart', async () => {

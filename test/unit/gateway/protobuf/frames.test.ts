@@ -1,7 +1,8 @@
 /** Frames of gRPC on a stream of several messages. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FrameReader, framed, RefusedFrame } from '../../../../src/gateway/protobuf/frames.ts';
+import { FrameReader, RefusedFrame } from '../../../../src/gateway/protobuf/frames.ts';
+import { framed } from '../../../../src/gateway/protobuf/writer.ts';
 import { frame } from '../../../support/grpc-frames.ts';
 
 const MAX_BYTES = 100;

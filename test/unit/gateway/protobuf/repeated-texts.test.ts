@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RepeatedTexts } from '../../../../src/gateway/protobuf/repeated-texts.ts';
+import { RepeatedTexts } from '../../../../src/gateway/protobuf/reader.ts';
 
 test('texts are what their bytes say, whichever texts came before', () => {
   const text = fc.oneof(

@@ -10,8 +10,7 @@ import {
   type RateLimitCall,
   RefusedCall,
 } from '../../../../src/gateway/ratelimit/call.ts';
-import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
-import { createHandler } from '../../../../src/gateway/server/handler.ts';
+import { Arrivals, createHandler } from '../../../../src/gateway/server/handler.ts';
 
 const CALL = '{"domain": "foo"}';
 const OK: RateLimitAnswer = {

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Decision, EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
-import { Arrivals } from '../../../../src/gateway/server/arrivals.ts';
 import {
+  Arrivals,
   type CheckHandlerOptions,
   createCheckHandler,
   createHandler,

@@ -4,7 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../src/gateway/core/counting/store.ts';
-import { Breaker, GuardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
+import { createBreaker, guardedStore } from '../../../../src/gateway/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -12,7 +12,7 @@ afterEach(() => vi.useRealTimers());
 function setUp() {
   const events: string[] = [];
   const store = { fails: undefined as StoreErrorReason | undefined, probed: 0 };
-  const breaker = new Breaker({
+  const breaker = createBreaker({
     probe: async () => {
       store.probed++;
       if (store.fails) throw new StoreError(store.fails, 'no');
@@ -132,7 +132,7 @@ test('a guarded store is called only while all gates are open', async () => {
     reset: async () => {},
   };
   let obstacle: StoreError | undefined;
-  const guarded = new GuardedStore(store, [
+  const guarded = guardedStore(store, [
     { obstacle: () => undefined },
     { obstacle: () => obstacle },
   ]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Descriptor } from '../../../../src/gateway/core/counting/store.ts';
-import { LocalShare, shareOf } from '../../../../src/gateway/stores/local-share.ts';
+import { localShare, shareOf } from '../../../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { descriptorOf, quotaOf } from '../../../support/quotas.ts';
 import { NOON_MS } from '../../../support/requests.ts';
@@ -58,12 +58,12 @@ describe('the shares of all gateways', () => {
 describe('the local limiter', () => {
   const quota = quotaOf({ limit: 8, windowMs: 60_000 });
   const place = { count: 4, rank: 0 };
-  const admitted = (local: LocalShare, times: number) =>
+  const admitted = (local: ReturnType<typeof localShare>, times: number) =>
     Array.from({ length: times }, () => local.take([descriptorOf('a', quota)]).admitted).filter(
       Boolean,
     ).length;
   const createLocal = () =>
-    new LocalShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 }), () => place);
+    localShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 }), () => place);
 
   test('admits the share of this gateway', () => {
     expect(admitted(createLocal(), 5)).toBe(2);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Overload } from '../../../../src/gateway/stores/guarded-store.ts';
+import { watchOverload } from '../../../../src/gateway/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => vi.useRealTimers());
 function setUp() {
   const clock = { nowMs: 0 };
   const counts = { shed: 0 };
-  const overload = new Overload({
+  const overload = watchOverload({
     now: () => clock.nowMs,
     limitMs: 50,
     onShed: () => counts.shed++,

@@ -2,7 +2,7 @@
  * Reads lines of text by a layout as NGINX's `log_format` has it: variables between fixed texts. No regular expression
  * is made of it, so no layout and no line can make reading slow.
  */
-import { ConfigError } from '../../../../gateway/config/config-error.ts';
+import { ConfigError } from '../../../../gateway/config/diagnostic.ts';
 
 /** How the log writes a quote inside a quoted value: `\"` or `\x22`, `#22`, or as it is. */
 export type Escape = 'backslash' | 'hash' | 'none';

@@ -1,5 +1,5 @@
 /** Turns the clock of a time zone into moments. */
-import { ConfigError } from '../../../../gateway/config/config-error.ts';
+import { ConfigError } from '../../../../gateway/config/diagnostic.ts';
 import { DAY_MS, TimeZone } from '../../../../gateway/core/counting/time-zone.ts';
 
 const QUARTER_MS = 15 * 60_000;

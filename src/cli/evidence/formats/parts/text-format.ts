@@ -1,6 +1,6 @@
 /** A format of text lines, from its layouts. */
 import { hint } from '../../../../gateway/config/closest-word.ts';
-import { ConfigError } from '../../../../gateway/config/config-error.ts';
+import { ConfigError } from '../../../../gateway/config/diagnostic.ts';
 import { type LogEntry, type LogFormat, Misread, type ParseLine } from '../log-format.ts';
 import { createEntryMaker, type MakerOptions } from './entry-maker.ts';
 import { type Escape, Layout } from './layout.ts';

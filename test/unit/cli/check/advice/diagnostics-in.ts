@@ -1,7 +1,6 @@
 /** The diagnostics of a policy file, in a form that tests compare. */
 import { adviceOn } from '../../../../../src/cli/check/advice/examine-policies.ts';
-import { FileError } from '../../../../../src/gateway/config/config-error.ts';
-import type { Diagnostic } from '../../../../../src/gateway/config/diagnostic.ts';
+import { type Diagnostic, FileError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { compilePolicies } from '../../../../../src/gateway/config/policy-file/compile.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
 import { policyFileContext } from '../../../../support/policies.ts';

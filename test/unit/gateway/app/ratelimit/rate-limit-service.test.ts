@@ -2,13 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rateLimitService } from '../../../../../src/gateway/app/ratelimit/rate-limit-service.ts';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
-import { Arrivals } from '../../../../../src/gateway/server/arrivals.ts';
 import {
   FAULT,
   type GrpcStatus,
   MALFORMED,
 } from '../../../../../src/gateway/server/grpc/status.ts';
-import { createHandler } from '../../../../../src/gateway/server/handler.ts';
+import { Arrivals, createHandler } from '../../../../../src/gateway/server/handler.ts';
 import { field } from '../../../../support/grpc-frames.ts';
 
 const NOISE = Buffer.from([0x02, 0x01, 0x00]);

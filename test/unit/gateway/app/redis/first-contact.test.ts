@@ -1,7 +1,7 @@
 /** What a start finds of Redis, and how long it waits for it. */
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { firstContact } from '../../../../../src/gateway/app/redis/first-contact.ts';
+import { firstContact } from '../../../../../src/gateway/app/redis/heartbeat.ts';
 
 // Fake timers do not reach this module by themselves.
 vi.mock('node:timers/promises', () => ({

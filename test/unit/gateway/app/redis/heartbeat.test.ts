@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Heartbeat, watchReplicas } from '../../../../../src/gateway/app/redis/heartbeat.ts';
+import { createHeartbeat, watchReplicas } from '../../../../../src/gateway/app/redis/heartbeat.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function setUp(beat: () => Promise<void> = async () => {}) {
-  const replicas = { beat: vi.fn(beat), lostTouch: vi.fn(), place: { count: 3, rank: 1 } };
+  const replicas = { beat: vi.fn(beat), lostTouch: vi.fn(), place: () => ({ count: 3, rank: 1 }) };
   const monitor = { heartbeatAccepted: vi.fn(), heartbeatLost: vi.fn() };
   const onCounted = vi.fn();
-  const heartbeat = new Heartbeat({ replicas, deadlineMs: 50, monitor, onCounted });
+  const heartbeat = createHeartbeat({ replicas, deadlineMs: 50, monitor, onCounted });
   return { heartbeat, replicas, monitor, onCounted };
 }
 
@@ -51,7 +51,7 @@ test('a new connection makes the number of gateways uncertain', () => {
   const { heartbeat, replicas } = setUp();
   heartbeat.reconnected();
   expect(replicas.lostTouch).toHaveBeenCalledOnce();
-  expect(heartbeat.place).toEqual({ count: 3, rank: 1 });
+  expect(heartbeat.place()).toEqual({ count: 3, rank: 1 });
   heartbeat.close();
 });
 

@@ -1,7 +1,7 @@
 /** Mistakes that only two places of a policy file together show, and the files next to them that are valid. */
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { FileError } from '../../../../../src/gateway/config/config-error.ts';
+import { FileError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { crossCheck } from '../../../../../src/gateway/config/policy-file/cross-check.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
 import { diagnosticsIn } from '../../../cli/check/advice/diagnostics-in.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { FileError } from '../../../../../src/gateway/config/config-error.ts';
+import { FileError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { readKeyFile } from '../../../../../src/gateway/config/policy-file/key-list.ts';
 
 const sha256 = (key: string) => hash('sha256', key, 'hex');

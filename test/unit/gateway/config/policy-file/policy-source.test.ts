@@ -3,7 +3,7 @@ import { appendFileSync, linkSync, mkdtempSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { openPolicySource } from '../../../../../src/gateway/config/policy-file/policy-source.ts';
 import { SHIPPED_RANGES } from '../../../../../src/gateway/config/shipped-files.ts';
 

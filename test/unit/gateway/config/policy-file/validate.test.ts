@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
-import { lineOf as loggedLineOf } from '../../../../../src/gateway/config/diagnostic.ts';
+import {
+  ConfigError,
+  lineOf as loggedLineOf,
+  RULES,
+} from '../../../../../src/gateway/config/diagnostic.ts';
 import { policyFileJsonSchema } from '../../../../../src/gateway/config/policy-file/policy-file-schema.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
-import { RULES } from '../../../../../src/gateway/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../../support/policies.ts';
 import { AT_NOON, checkRequest } from '../../../../support/requests.ts';
 import { diagnosticsIn, lineOf } from '../../../cli/check/advice/diagnostics-in.ts';

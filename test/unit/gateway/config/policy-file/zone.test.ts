@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkZone } from '../../../../../src/gateway/config/policy-file/zone.ts';
+import { checkZone } from '../../../../../src/gateway/config/policy-file/limit-schema.ts';
 
 test.each([
   'UTC',

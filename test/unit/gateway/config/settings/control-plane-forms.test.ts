@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../../src/gateway/config/diagnostic.ts';
 import {
   parseTarget,
   targetText,

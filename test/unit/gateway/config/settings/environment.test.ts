@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { readEnvironment } from '../../../../../src/gateway/config/settings/environment.ts';
 import { SETTINGS } from '../../../../../src/gateway/config/settings/settings.ts';
 

@@ -4,7 +4,7 @@ import {
   RECONNECTION,
   REPETITION,
   waitAfter,
-} from '../../../../../src/gateway/ratelimit/control-plane/backoff.ts';
+} from '../../../../../src/gateway/ratelimit/control-plane/discovery.ts';
 
 const waits = (backoff: typeof RECONNECTION, random: number) =>
   [0, 1, 2, 3, 4, 1_000_000].map((failed) => waitAfter(backoff, failed, random));

@@ -3,11 +3,11 @@ import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MalformedMessage, ProtobufReader } from '../../../../../src/gateway/protobuf/reader.ts';
-import { readRateLimitConfig } from '../../../../../src/gateway/ratelimit/control-plane/rate-limit-config.ts';
 import {
+  readRateLimitConfig,
   readStruct,
   type Struct,
-} from '../../../../../src/gateway/ratelimit/control-plane/struct.ts';
+} from '../../../../../src/gateway/ratelimit/control-plane/rate-limit-config.ts';
 import { messageOf } from '../../../../support/grpc-client.ts';
 import { field } from '../../../../support/grpc-frames.ts';
 

@@ -1,6 +1,6 @@
 /** What files together become: their limits, their names, and every mistake at once. */
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { ALGORITHMS } from '../../../../../src/gateway/core/counting/store.ts';
 import { compileRules, examineRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
 import type { RuleFile } from '../../../../../src/gateway/ratelimit/rules/rule.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { RULES } from '../../../../../src/gateway/config/rules.ts';
+import { RULES } from '../../../../../src/gateway/config/diagnostic.ts';
 import { examineRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
 import { readRuleFile } from '../../../../../src/gateway/ratelimit/rules/rule-file.ts';
 import { lineOf } from '../../../cli/check/advice/diagnostics-in.ts';

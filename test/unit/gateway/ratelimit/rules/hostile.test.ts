@@ -1,7 +1,7 @@
 /** Files and requests that were made to take long, to fill the memory, or to end the process. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../../src/gateway/config/config-error.ts';
+import { ConfigError } from '../../../../../src/gateway/config/diagnostic.ts';
 import { compileRules, examineRules } from '../../../../../src/gateway/ratelimit/rules/compile.ts';
 import { explainMatch } from '../../../../../src/gateway/ratelimit/rules/describe.ts';
 import { readRuleFile } from '../../../../../src/gateway/ratelimit/rules/rule-file.ts';

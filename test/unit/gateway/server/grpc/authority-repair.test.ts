@@ -1,8 +1,8 @@
 /** Requests whose `:authority` is no host name, which Node would reset. */
 import { describe, expect, test } from 'vitest';
-import { AuthorityRepair } from '../../../../../src/gateway/server/grpc/authority/authority-repair.ts';
 import { repairBlock } from '../../../../../src/gateway/server/grpc/authority/header-block.ts';
 import { decodeHuffman } from '../../../../../src/gateway/server/grpc/authority/huffman.ts';
+import { AuthorityRepair } from '../../../../../src/gateway/server/grpc/authority/repaired-connection.ts';
 import { frame, literal, PREFACE, Type } from '../../../../support/http2-frames.ts';
 import { Random } from '../../../../support/random.ts';
 

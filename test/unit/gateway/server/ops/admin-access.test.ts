@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   compileAdminAccess,
   compilePageAccess,
-} from '../../../../../src/gateway/server/ops/admin-access.ts';
+} from '../../../../../src/gateway/server/ops/ops-api.ts';
 
 describe('with a token', () => {
   const access = compileAdminAccess('a-token+of/operators==');

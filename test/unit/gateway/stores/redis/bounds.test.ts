@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  Allowance,
+  allowance,
   atMostEvery,
   keysIn,
   listenTo,
 } from '../../../../../src/gateway/stores/redis/channels.ts';
 import { type RedisClient, untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
 import { withDeadline } from '../../../../../src/gateway/stores/redis/failures.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 test('an allowance is used up within a second, and whole again after it', () => {
   const clock = { nowMs: 5_000 };
-  const allowance = new Allowance(2, () => clock.nowMs);
-  const take = () => [allowance.take(), allowance.take(), allowance.take()];
+  const mayDo = allowance(2, () => clock.nowMs);
+  const take = () => [mayDo(), mayDo(), mayDo()];
   expect(take()).toEqual([true, true, false]);
   clock.nowMs += 999;
-  expect(allowance.take()).toBe(false);
+  expect(mayDo()).toBe(false);
   clock.nowMs += 1;
   expect(take()).toEqual([true, true, false]);
 });
@@ -40,7 +40,7 @@ test('a function that is limited runs at once, then once per interval, and once 
 });
 
 test('so many requests may be in flight, and no more', () => {
-  const inFlight = new InFlight(2);
+  const inFlight = createInFlight(2);
   inFlight.enter();
   inFlight.enter();
   expect(() => inFlight.enter()).toThrow('2 requests');

@@ -2,7 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StoreErrorReason } from '../../../../../src/gateway/core/counting/store.ts';
 import { ClusterStore } from '../../../../../src/gateway/stores/redis/cluster-store.ts';
-import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import {
@@ -24,7 +24,7 @@ function setUp(reply: Reply) {
   const errors: StoreErrorReason[] = [];
   const store = new ClusterStore({
     client,
-    inFlight: new InFlight(100),
+    inFlight: createInFlight(100),
     deadlineMs: DEADLINE_MS,
     onError: (reason) => errors.push(reason),
   });

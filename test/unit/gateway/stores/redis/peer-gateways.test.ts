@@ -17,7 +17,7 @@ function setUp({ count = 1, receivers = 1 as number | Error } = {}) {
     client,
     database: 0,
     count: () => count,
-    answer: async (query) => `own answer to ${query}`,
+    replyTo: async (query) => `own answer to ${query}`,
   });
   const [, replyChannel = ''] = gateways.channels;
   const published = () =>
@@ -31,14 +31,14 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 
 test('a gateway that is alone answers itself at once', async () => {
   const { gateways } = setUp();
-  const asked = gateways.queryAll('q');
+  const replies = gateways.queryAll('q');
   await settle();
-  expect(await asked).toEqual({ answers: ['own answer to q'], asked: 1 });
+  expect(await replies).toEqual({ replies: ['own answer to q'], queried: 1 });
 });
 
 test('collects the answers of all gateways that received the query, and ends with the last one', async () => {
   const { gateways, published, replyChannel, reply } = setUp({ count: 2, receivers: 3 });
-  const asked = gateways.queryAll('q');
+  const replies = gateways.queryAll('q');
   await settle();
   const [{ channel, message } = { channel: '', message: {} }] = published();
   expect(channel).toBe(QUERIES);
@@ -47,7 +47,7 @@ test('collects the answers of all gateways that received the query, and ends wit
   await reply('another id', 'not ours');
   await reply(message.id, 'wrong channel', 'hg:v1:questions:other');
   await reply(message.id, 'two');
-  expect(await asked).toEqual({ answers: ['own answer to q', 'one', 'two'], asked: 3 });
+  expect(await replies).toEqual({ replies: ['own answer to q', 'one', 'two'], queried: 3 });
 });
 
 test.each([
@@ -55,15 +55,15 @@ test.each([
   ['that cannot be reached', { count: 3, receivers: new Error('Connection is closed.') }],
 ])('waits half a second for gateways %s', async (_, options) => {
   const { gateways } = setUp(options);
-  const asked = gateways.queryAll('q');
+  const replies = gateways.queryAll('q');
   let isDone = false;
-  void asked.then(() => {
+  void replies.then(() => {
     isDone = true;
   });
   await vi.advanceTimersByTimeAsync(499);
   expect(isDone).toBe(false);
   await vi.advanceTimersByTimeAsync(2);
-  expect(await asked).toEqual({ answers: ['own answer to q'], asked: 3 });
+  expect(await replies).toEqual({ replies: ['own answer to q'], queried: 3 });
 });
 
 test('accepts a bounded number of answers and characters', async () => {
@@ -77,8 +77,8 @@ test('accepts a bounded number of answers and characters', async () => {
   const answer = 'x'.repeat(1_000_000);
   for (let i = 0; i < 12; i++) await large.reply(large.published()[0]?.message.id, answer);
   await vi.advanceTimersByTimeAsync(501);
-  expect((await first).answers).toHaveLength(1_000);
-  expect((await second).answers).toHaveLength(1 + 8);
+  expect((await first).replies).toHaveLength(1_000);
+  expect((await second).replies).toHaveLength(1 + 8);
 });
 
 test('answers the queries of other gateways, on their channels', async () => {
@@ -118,8 +118,8 @@ test('answers 50 queries per second at most', async () => {
 
 test('gateways of another database of the same Redis have other channels', () => {
   const { client } = scriptedClient(() => 1);
-  const answer = async () => '';
-  const { channels } = new PeerGateways({ client, database: 1, count: () => 1, answer });
+  const replyTo = async () => '';
+  const { channels } = new PeerGateways({ client, database: 1, count: () => 1, replyTo });
   expect(channels).toEqual([
     'hg:v1:questions@1',
     expect.stringMatching(/^hg:v1:questions@1:[0-9a-f-]{36}$/),

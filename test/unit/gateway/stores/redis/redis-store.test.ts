@@ -4,7 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../../src/gateway/core/counting/store.ts';
-import { InFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { createInFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import {
   PEEK_SCRIPT,
   TAKE_SCRIPT,
@@ -35,7 +35,7 @@ function setUp(reply: Reply, maxInFlight = 100) {
   const batches: number[] = [];
   const store = new RedisStore({
     client,
-    inFlight: new InFlight(maxInFlight),
+    inFlight: createInFlight(maxInFlight),
     deadlineMs: DEADLINE_MS,
     onBatch: (_durationMs, requests) => batches.push(requests),
     onError: (reason) => errors.push(reason),

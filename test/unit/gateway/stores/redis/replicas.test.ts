@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
 import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
-import { HEARTBEAT_MS, Replicas } from '../../../../../src/gateway/stores/redis/peers.ts';
+import { createReplicas, HEARTBEAT_MS } from '../../../../../src/gateway/stores/redis/peers.ts';
 
 /** The hash of heartbeats, without a server. */
 function setUp(assumed: number) {
   const clock = { nowMs: 0 };
   const others = new Set<string>();
   const client = { eval: async (...args: unknown[]) => [args[3], ...others] };
-  const replicas = new Replicas({
+  const replicas = createReplicas({
     client: client as unknown as RedisClient,
     assumed: { count: assumed, rank: 0 },
     now: () => clock.nowMs,
@@ -26,11 +26,11 @@ test('other gateways count from their first heartbeat until they have certainly 
   const { replicas, others, beatFor } = setUp(1);
   for (const name of ['a', 'b', 'c']) others.add(name);
   await beatFor(1);
-  expect(replicas.place.count).toBe(4);
+  expect(replicas.place().count).toBe(4);
   await beatFor(1);
   others.delete('c');
   await beatFor(1);
-  expect(replicas.place.count).toBe(3);
+  expect(replicas.place().count).toBe(3);
 });
 
 test('after Redis was down, missing heartbeats do not enlarge a share', async () => {
@@ -40,20 +40,20 @@ test('after Redis was down, missing heartbeats do not enlarge a share', async ()
   others.clear();
   replicas.lostTouch();
   await beatFor(1);
-  expect(replicas.place.count).toBe(4);
+  expect(replicas.place().count).toBe(4);
   others.add('a');
   await beatFor(1);
-  expect(replicas.place.count).toBe(2);
+  expect(replicas.place().count).toBe(2);
 });
 
 test('the configured number of gateways applies until heartbeats have settled', async () => {
   const { replicas, others, beatFor } = setUp(4);
-  expect(replicas.place.count).toBe(4);
+  expect(replicas.place().count).toBe(4);
   others.add('a');
   await beatFor(1);
-  expect(replicas.place.count).toBe(4);
+  expect(replicas.place().count).toBe(4);
   await beatFor(1);
-  expect(replicas.place.count).toBe(2);
+  expect(replicas.place().count).toBe(2);
 });
 
 test.each([
@@ -63,11 +63,11 @@ test.each([
   ['an empty list', []],
   ['an integer', 1],
 ])('a reply that is not the list of gateways changes no share: %s', async (_, reply) => {
-  const replicas = new Replicas({
+  const replicas = createReplicas({
     client: { eval: async () => reply } as unknown as RedisClient,
     assumed: { count: 1, rank: 0 },
     now: () => 0,
   });
   await expect(replicas.beat()).rejects.toThrow(StoreError);
-  expect(replicas.place).toEqual({ count: 1, rank: 0 });
+  expect(replicas.place()).toEqual({ count: 1, rank: 0 });
 });

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { expect, test, vi } from 'vitest';
 import {
-  RedisSaltVault,
+  redisSaltVault,
   withoutWriting,
 } from '../../../../../src/gateway/stores/salts/redis-salt-vault.ts';
 
@@ -21,7 +21,7 @@ function setUp(stored: Record<string, string> = {}) {
       if (!values.has(key ?? '')) values.set(key ?? '', value ?? '');
     },
   };
-  return { vault: new RedisSaltVault(client as unknown as Redis), sets, values, publish };
+  return { vault: redisSaltVault(client as unknown as Redis), sets, values, publish };
 }
 
 const salt = (byte: number) => Buffer.alloc(32, byte);

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { WorkerMetrics } from '../../../../../src/gateway/app/workers/worker-metrics.ts';
+import { WorkerMetrics } from '../../../../src/gateway/app/worker-gateway.ts';
 
 /** The metrics of a worker that has counted so many requests. */
 async function metricsOf(requests: number) {
