@@ -5,9 +5,8 @@ import {
   includeBudget,
   type ProxyFiles,
 } from '../read/proxy-files.ts';
-import type { Directive } from './directive.ts';
+import { type Directive, NginxSyntaxError } from './directive.ts';
 import { parseNginx } from './parse.ts';
-import { NginxSyntaxError } from './syntax-error.ts';
 
 export interface NginxConfig {
   readonly tree: readonly Directive[];

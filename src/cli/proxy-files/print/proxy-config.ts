@@ -39,7 +39,7 @@ export interface ProxyConfig {
 export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
   const { proxy, policies, sendsSecret } = input;
   const writer = writerOf(proxy);
-  const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
+  const besides = (writer.besides ?? []).map((path) => ({ name: posix.basename(path), path }));
   const other = besides.find(({ name }) => name === input.include);
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);

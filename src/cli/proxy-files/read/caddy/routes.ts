@@ -1,7 +1,6 @@
 import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
-import type { Route } from '../routes.ts';
-import { fitsRule, type Site } from '../unchecked-paths.ts';
+import { fitsRule, type Route, type Site } from '../unchecked-paths.ts';
 import { hasCheck, isCheck, linesOf, matcherOf, passesOn, upstreamsOf } from './directives.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 

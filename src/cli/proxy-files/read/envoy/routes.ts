@@ -1,6 +1,5 @@
 import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
-import type { Site } from '../unchecked-paths.ts';
+import type { Route, Site } from '../unchecked-paths.ts';
 import { at, isMap, listAt, mapsAt, textAt, type YamlMap } from '../yaml.ts';
 import {
   checkOf,

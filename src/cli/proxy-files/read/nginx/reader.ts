@@ -1,7 +1,11 @@
 import { isElsewhere, NOT_SHOWN } from '../../../../gateway/config/text-file.ts';
 import { type NginxConfig, readNginxConfig } from '../../nginx-syntax/config.ts';
-import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
-import { NginxSyntaxError } from '../../nginx-syntax/syntax-error.ts';
+import {
+  type Directive,
+  everyDirective,
+  NginxSyntaxError,
+  named,
+} from '../../nginx-syntax/directive.ts';
 import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
 import { filesOf, includeFindings, type ProxyFiles } from '../proxy-files.ts';

@@ -1,6 +1,6 @@
 import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../unchecked-paths.ts';
 import {
   innerLevels,
   isChecked,

@@ -3,7 +3,7 @@ import { addressOf } from '../addresses.ts';
 import { type Hosts, hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
 import { innerLevels, isChecked, type Level, levelsIn, passesOf, serverLevels } from './levels.ts';
-import { locationFor, ruleOf } from './locations.ts';
+import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
 import { listensOf } from './routes.ts';
 import { serversIn } from './upstreams.ts';
 
@@ -59,4 +59,45 @@ function leadsElsewhere(block: readonly Directive[]): boolean {
     named(block, 'rewrite', 'return', 'internal').length > 0 ||
     named(block, 'try_files').some(({ args }) => !args.at(-1)?.startsWith('='))
   );
+}
+
+export interface CheckedServer {
+  readonly server: Level;
+  readonly hosts: Hosts;
+  /** Requests of a location may be checked there or before. */
+  isChecked(location: Level): boolean;
+  isReached(path: string): boolean;
+}
+
+export function checkedServers(tree: readonly Directive[]): CheckedServer[] {
+  const checking = checkingServers(tree);
+  return checking.flatMap((server) => [
+    { server, hosts: hostsOfServer(server[0]), isChecked, isReached: () => true },
+    ...innerServers(server).filter((inner) => !checking.some(([at]) => at === inner.server[0])),
+  ]);
+}
+
+/** Checked locations pass requests on to these servers, with their path. */
+function innerServers(outer: Level): CheckedServer[] {
+  const [outerServer, http] = outer;
+  if (http === undefined) return [];
+  const serversOf = serversIn(http);
+  const locations = innerLevels(outer);
+  const leadsTo = (addresses: readonly string[], level: Level): boolean =>
+    isChecked(level) &&
+    named(level[0].block, 'proxy_pass').some(
+      ({ args: [url = ''] }) =>
+        uriOf(url, level[0]) === undefined &&
+        serversOf(url, level).some((all) => all.some((each) => addresses.includes(each))),
+    );
+  return serverLevels(http).flatMap((server) => {
+    const addresses = listensOf(server[0]).map((each) => addressOf(each));
+    if (!levelsIn(outer).some((level) => leadsTo(addresses, level))) return [];
+    const isReached = (path: string) => {
+      const location = locationFor(path, locations);
+      return location === UNKNOWN || (location !== undefined && leadsTo(addresses, location));
+    };
+    const hosts = hostsOfServer(server[0]) ?? hostsOfServer(outerServer);
+    return [{ server, hosts, isChecked: () => true, isReached }];
+  });
 }

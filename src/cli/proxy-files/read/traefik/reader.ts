@@ -3,9 +3,8 @@ import { filesOnDisk } from '../proxy-files.ts';
 import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
 import { isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
 import { traefikRewrites } from './rewrites.ts';
-import { traefikRoutes } from './routes.ts';
-import { leadsToHeadgate, traefikSites } from './sites.ts';
-import { type TraefikStart, traefikStart } from './start.ts';
+import { leadsToHeadgate, routingsIn } from './routers.ts';
+import { type TraefikStart, traefikRoutes, traefikSites, traefikStart } from './routes.ts';
 
 export const readTraefik: ReadProxyFile = ({ file, path, text }) => {
   const start = /^entryPoints:/m.test(text) ? traefikStart(yamlOf(text)) : undefined;
@@ -24,12 +23,12 @@ function readRouters(file: string, text: string, start?: TraefikStart): ReadFile
   const yaml = yamlOf(text);
   const facts = factsOf(yaml);
   if (facts === undefined) return undefined;
-  const all = { yaml, file };
+  const routings = routingsIn(yaml, file);
   return {
     facts,
-    sites: traefikSites(all),
-    routes: traefikRoutes(all, start),
-    rewrites: traefikRewrites(all),
+    sites: traefikSites(routings),
+    routes: traefikRoutes(routings, start),
+    rewrites: traefikRewrites(routings),
   };
 }
 
@@ -55,7 +54,6 @@ function factsOf(yaml: unknown): ProxyFacts | undefined {
       servers.length === 0
         ? [url.host]
         : servers.flatMap((server) => textAt(server, 'url')?.replace(/^https?:\/\//, '') ?? []),
-    losesDenials: false,
     // Without the second way through Traefik, ForwardAuth refuses.
     refusesAll: !values('failover').some(isMap),
   };

@@ -1,17 +1,19 @@
 import { readRule } from '../../traefik-rule.ts';
-import { fitsRule, type Site } from '../unchecked-paths.ts';
+import { addressOf } from '../addresses.ts';
+import { fitsRule } from '../unchecked-paths.ts';
 import { at, isMap, lineOfKey, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
 
+/** The routers of one section, `http` or `tcp`. */
 export interface Routing {
-  readonly yaml: unknown;
-  readonly file: string;
+  readonly section: YamlMap;
+  readonly routers: readonly Router[];
 }
 
 export interface Router {
   readonly name: string;
   readonly place: string;
   readonly entryPoints: string;
-  readonly service: string;
+  readonly servers: readonly string[];
   readonly middlewares: readonly string[];
   readonly priority: number;
   readonly isChecked: boolean;
@@ -25,45 +27,19 @@ interface Rule {
   readonly paths: readonly string[];
 }
 
-export function traefikSites(routing: Routing): Site[] {
-  return mapsWith(routing.yaml, 'routers').flatMap((map) => {
-    const routers = routersIn(map, routing);
-    const checked = routers.filter(({ isChecked }) => isChecked);
-    return [...new Set(checked.map(({ entryPoints }) => entryPoints))].flatMap((entryPoints) => {
-      const own = routers.filter((each) => each.entryPoints === entryPoints);
-      const hosts = new Set(own.map(({ rule }) => rule?.host));
-      return [...hosts].map((host) => siteOf(host, own));
+export function routingsIn(yaml: unknown, file: string): Routing[] {
+  return mapsWith(yaml, 'routers').map((section) => {
+    const all = isMap(section.routers) ? section.routers : {};
+    const routers = Object.entries(all).flatMap(([name, router]) => {
+      const place = `${file}:${lineOfKey(all, name)}`;
+      return isMap(router) ? [routerOf({ name, place }, router, section)] : [];
     });
+    return { section, routers };
   });
 }
 
 export function leadsToHeadgate(forwardAuth: unknown): boolean {
   return /\/traefik\/?$/.test(textAt(forwardAuth, 'address') ?? '');
-}
-
-export function routersIn(http: YamlMap, { file }: Routing): Router[] {
-  const { routers } = http;
-  if (!isMap(routers)) return [];
-  return Object.entries(routers).flatMap(([name, router]) => {
-    const place = `${file}:${lineOfKey(routers, name)}`;
-    return isMap(router) ? [routerOf({ name, place }, router, http)] : [];
-  });
-}
-
-function siteOf(host: string | undefined, all: readonly Router[]): Site {
-  const routers = all
-    .filter(({ rule }) => rule === undefined || rule.host === undefined || rule.host === host)
-    .sort(byPriority);
-  return {
-    hosts: host === undefined ? undefined : [host],
-    paths: routers.flatMap(({ rule }) => (rule?.paths ?? []).map((each) => each.replace('*', ''))),
-    choose(path) {
-      const router = routers.find(({ rule }) => rule === undefined || takes(rule, path));
-      if (router?.rule === undefined) return undefined;
-      const { name, place, isChecked } = router;
-      return { what: `the router ${name}`, place, isUnchecked: !isChecked };
-    },
-  };
 }
 
 /** Traefik tries the highest priority first. */
@@ -100,7 +76,7 @@ function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: u
     ...named,
     entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
     priority: Number(value.priority) || rule.length,
-    service: plainName(value.service ?? ''),
+    servers: serversOf(plainName(value.service ?? ''), http),
     middlewares,
     isChecked: middlewares.some((each) => isCheck(each, http)),
     rule: ruleOf(rule),
@@ -109,6 +85,30 @@ function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: u
 
 export function plainName(name: unknown): string {
   return String(name).replace(/@file$/, '');
+}
+
+/** Follows the services that a service is made of. A service of another provider stands for itself. */
+function serversOf(name: string, http: unknown): string[] {
+  const servers = new Set<string>();
+  // A set goes on while it grows.
+  const names = new Set([name]);
+  for (const each of names) {
+    const service = at(http, 'services', each);
+    if (service === undefined && each.includes('@') && !each.endsWith('@internal'))
+      servers.add(each);
+    for (const server of listAt(service, 'loadBalancer', 'servers')) {
+      const address = textAt(server, 'url') ?? textAt(server, 'address');
+      if (address !== undefined) servers.add(addressOf(address));
+    }
+    const parts = [
+      ...listAt(service, 'weighted', 'services').map((part) => textAt(part, 'name')),
+      textAt(service, 'mirroring', 'service'),
+      textAt(service, 'failover', 'service'),
+      textAt(service, 'failover', 'fallback'),
+    ];
+    for (const part of parts) if (part !== undefined) names.add(plainName(part));
+  }
+  return [...servers];
 }
 
 const READABLE: readonly string[] = ['Host', 'Path', 'PathPrefix'];
