@@ -167,22 +167,10 @@ function hostOf(host: YamlMap, owner: YamlMap): VirtualHost {
 
 export function filtersIn(maps: readonly YamlMap[]): Filter[] {
   return maps.map((map): Filter => {
-    const name = textAt(map, 'name') ?? '';
-    const config = at(map, 'typed_config');
-    const inner = textAt(config, '@type') === EXT_AUTHZ ? undefined : innerCheck(config);
-    return { map, name, config: inner ?? config, isConditional: inner !== undefined };
+    const outer = at(map, 'typed_config');
+    const config = mapsWith(outer, '@type').find((each) => each['@type'] === EXT_AUTHZ) ?? outer;
+    return { map, name: textAt(map, 'name') ?? '', config, isConditional: config !== outer };
   });
-}
-
-function innerCheck(value: unknown): unknown {
-  // A set, because aliases may repeat a value many times.
-  const open = new Set([value]);
-  for (const each of open) {
-    if (textAt(each, '@type') === EXT_AUTHZ) return each;
-    if (typeof each !== 'object' || each === null) continue;
-    for (const inner of Object.values(each)) open.add(inner);
-  }
-  return undefined;
 }
 
 function endpointsOf(cluster: unknown): string[] {

@@ -36,22 +36,17 @@ function lostLines(level: Level): Diagnostic[] {
   const lost = ALL_OR_NONE.flatMap((name) => lostOf(name, level));
   const headers = named(lost, 'proxy_set_header');
   const vital = headers.some(isVital) ? headers : [];
-  const finding = (
-    id: 'proxy-headers-not-inherited' | 'lines-not-inherited',
-    lines: Directive[],
-  ) => {
+  const others = lost.filter((line) => !vital.includes(line));
+  const findings = [
+    ['proxy-headers-not-inherited', vital],
+    ['lines-not-inherited', others],
+  ] as const;
+  return findings.flatMap(([id, lines]) => {
     if (lines.length === 0) return [];
     const verb = lines.length === 1 ? 'does' : 'do';
     const problem = `${linesAt(lines)} ${verb} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`;
     return [found(id, at.where, problem)];
-  };
-  return [
-    ...finding('proxy-headers-not-inherited', vital),
-    ...finding(
-      'lines-not-inherited',
-      lost.filter((line) => !vital.includes(line)),
-    ),
-  ];
+  });
 }
 
 function lostOf(name: string, level: Level): readonly Directive[] {

@@ -104,12 +104,8 @@ function isHarmless({ args, block }: Directive): boolean {
   return isNarrow && !changesPath;
 }
 
-interface Next {
-  readonly target: Level;
-  readonly isBefore: boolean;
-}
-
-function nextLevels(level: Level, server: Level): Next[] {
+/** `isBefore` tells that the request gets there before the check of this location. */
+function nextLevels(level: Level, server: Level) {
   const [{ block }] = level;
   const returned = named(block, 'return').flatMap(({ args }) => args[0] ?? []);
   const locations = innerLevels(server);
