@@ -13,6 +13,8 @@ import {
 
 export interface EnvoyFile {
   readonly managers: readonly Manager[];
+  /** Those of the managers that ask headgate. */
+  readonly checked: readonly CheckedManager[];
   readonly tunnels: readonly YamlMap[];
   /** The keys are names of clusters, and the values `127.0.0.1:3000` or `unix:/run/app.sock`. */
   readonly endpoints: ReadonlyMap<string, readonly string[]>;
@@ -24,12 +26,17 @@ export interface EnvoyFile {
 export interface Manager {
   readonly map: YamlMap;
   readonly what: string;
+  readonly check: Filter | undefined;
   /** Only listeners of the same Envoy connect to it. */
   readonly isInternal: boolean;
   readonly filters: readonly Filter[];
   readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
   readonly routes: readonly EnvoyRoute[];
+}
+
+export interface CheckedManager extends Manager {
+  readonly check: Filter;
 }
 
 export interface Filter {
@@ -60,25 +67,31 @@ const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v
 export function readEnvoyFile(file: string, text: string): EnvoyFile {
   const yaml = yamlDocument(withProtoNames(text));
   const listeners = listenersOfManagers(yaml);
-  const managers = mapsWith(yaml, 'http_filters').map((map) => managerOf(map, listeners.get(map)));
+  const all = mapsWith(yaml, 'http_filters').map((map) => managerOf(map, listeners.get(map)));
   const endpoints = new Map(
     mapsWith(yaml, 'load_assignment').map((cluster) => [
       String(cluster.name),
       endpointsOf(cluster),
     ]),
   );
+  const checks = headgateFilters(
+    all.flatMap(({ filters }) => filters.filter(isExtAuthz)),
+    endpoints,
+  );
+  const managers = all.map((manager) => ({
+    ...manager,
+    check: manager.filters.find(({ config }) => checks.some((each) => each.config === config)),
+  }));
   return {
     managers,
+    checked: managers.filter((each): each is CheckedManager => each.check !== undefined),
     tunnels: mapsWith(yaml, '@type').filter((each) =>
       /\.tcp_proxy\.v\w+\.TcpProxy$/.test(String(each['@type'])),
     ),
     endpoints,
     placeOf: (map) => `${file}:${lineOf(map)}`,
     extAuthz: filtersIn(mapsWith(yaml, 'typed_config')).filter(isExtAuthz),
-    checks: headgateFilters(
-      managers.flatMap(({ filters }) => filters.filter(isExtAuthz)),
-      endpoints,
-    ),
+    checks,
   };
 }
 
@@ -113,10 +126,6 @@ export function clusterOf(config: unknown): string | undefined {
   );
 }
 
-export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | undefined {
-  return filters.find(({ config }) => checks.some((each) => each.config === config));
-}
-
 function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
   const found = new Map<YamlMap, YamlMap>();
   for (const key of ['filter_chains', 'default_filter_chain'])
@@ -126,7 +135,7 @@ function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
   return found;
 }
 
-function managerOf(map: YamlMap, listener: YamlMap | undefined): Manager {
+function managerOf(map: YamlMap, listener: YamlMap | undefined): Omit<Manager, 'check'> {
   const name = textAt(listener, 'name') ?? textAt(map, 'stat_prefix') ?? 'without name';
   const scopes = mapsAt(
     map,
