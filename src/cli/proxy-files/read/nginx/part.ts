@@ -35,7 +35,9 @@ function lostLines(level: Level): Diagnostic[] {
   const [at] = level;
   const lost = ALL_OR_NONE.flatMap((name) => lostOf(name, level));
   const headers = named(lost, 'proxy_set_header');
-  const vital = headers.some(isVital) ? headers : [];
+  // An empty header is not sent: `Connection ""` is for connections that NGINX keeps.
+  const isVital = headers.some(({ args: [name = '', value = ''] }) => VITAL.test(name) && value);
+  const vital = isVital ? headers : [];
   const others = lost.filter((line) => !vital.includes(line));
   const findings = [
     ['proxy-headers-not-inherited', vital],
@@ -76,11 +78,6 @@ function without403({ name, written }: Directive): string {
 /** A server that has the part may have such locations. */
 function passesOverHttp({ name, block }: Directive): boolean {
   return name !== 'location' || everyDirective(block).some((each) => each.name === 'proxy_pass');
-}
-
-/** An empty header is not sent: `Connection ""` is for connections that NGINX keeps. */
-function isVital({ args: [header = '', value = ''] }: Directive): boolean {
-  return VITAL.test(header) && value !== '';
 }
 
 /** denials.ts reports such a page. */

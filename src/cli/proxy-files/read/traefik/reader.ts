@@ -1,7 +1,7 @@
 import { found } from '../catalog.ts';
 import { filesOnDisk } from '../proxy-files.ts';
 import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
+import { isMap, listAt, mapsWith, textAt, yamlDocument } from '../yaml.ts';
 import { traefikRewrites } from './rewrites.ts';
 import { leadsToHeadgate, routingsIn } from './routers.ts';
 import { type TraefikStart, traefikRoutes, traefikSites, traefikStart } from './routes.ts';
@@ -37,7 +37,7 @@ function factsOf(yaml: unknown): ProxyFacts | undefined {
   const check = values('forwardAuth').find(leadsToHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
-  const set = values('customRequestHeaders').flatMap(entriesOf);
+  const set = values('customRequestHeaders').filter(isMap).flatMap(Object.entries);
   const url = new URL(textAt(check, 'address') ?? '');
   const servers = values('services').flatMap((map) =>
     listAt(map, 'headgate', 'loadBalancer', 'servers'),
@@ -80,8 +80,4 @@ function yamlOf(text: string): unknown {
     .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')
     .replaceAll(/\{\{[^{}\n]*\}\}/g, (each) => `template${each.replaceAll(/\W+/g, '-')}`);
   return yamlDocument(plain);
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return isMap(value) ? Object.entries(value as YamlMap) : [];
 }
