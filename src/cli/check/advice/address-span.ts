@@ -32,8 +32,6 @@ function familyOf(address: string) {
   return isIPv6Text(address) ? ipaddr.IPv6 : ipaddr.IPv4;
 }
 
-type Indices = readonly number[];
-
 const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
   name,
   has: compileAddressSet([name]),
@@ -42,7 +40,7 @@ const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
 export function compileExemptions(
   exempt: AccessList,
   cloudflare: readonly string[],
-): (entry: AccessEntry) => Indices {
+): (entry: AccessEntry) => readonly number[] {
   const indices = new Map<string, number[]>();
   const prefixLengths = new Set<number>();
   const add = (name: string, index: number) => {
