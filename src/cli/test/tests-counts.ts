@@ -17,15 +17,16 @@ export function countsOf({ files }: TestRun) {
 
 export function failureLines(file: string, failure: Failure): string[] {
   const { place, step, refusal, mismatches, trace, answer } = failure;
-  const head = [`${answer?.status}, sent to ${answer?.dialect}`];
+  const answerOf = (given: NonNullable<typeof answer>) => {
+    const head = [`${given.status}, sent to ${given.dialect}`];
+    return bySubject([...trace, ...answerLines(given, head)]).map(indented);
+  };
   const rows = mismatches.map(({ what, expected, actual }) => [what, expected, actual]);
   return [
     `${file}:${place.line}:${place.column}: ${step}`,
     ...(refusal === undefined ? [] : [`  refused: ${refusal}`]),
     ...(rows.length === 0 ? [] : columns([['', 'expected', 'actual'], ...rows]).map(indented)),
-    ...(answer === undefined
-      ? []
-      : bySubject([...trace, ...answerLines(answer, head)]).map(indented)),
+    ...(answer === undefined ? [] : answerOf(answer)),
   ];
 }
 

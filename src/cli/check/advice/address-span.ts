@@ -7,15 +7,10 @@ import {
   isIPv6Text,
 } from '../../../gateway/core/identity/address.ts';
 
-export interface AddressSpan {
-  readonly first: string;
-  readonly last: string;
-  /** Leading bits that all its addresses share. */
-  readonly bits: number;
-}
+export type AddressSpan = NonNullable<ReturnType<typeof spanOf>>;
 
-/** An address is a range of one. Undefined for the name of a range, such as `private`. */
-export function spanOf(range: string): AddressSpan | undefined {
+/** `bits` are the leading bits that all its addresses share. An address is a range of one. Undefined for the name of a range, such as `private`. */
+export function spanOf(range: string) {
   const [text = '', prefix] = range.split('/');
   const address = canonicalAddress(text);
   if (address === undefined) return undefined;

@@ -21,11 +21,7 @@ export interface AuthorizerUse {
   readonly isProvider: boolean;
 }
 
-export interface Provider {
-  readonly name: string;
-  readonly service: string;
-  readonly isHeadgate: boolean;
-}
+type Provider = ReturnType<typeof providersOf>[number];
 
 const INGRESS_NGINX = 'nginx.ingress.kubernetes.io';
 
@@ -83,7 +79,7 @@ function isOurs(name: string | undefined, path?: string): boolean {
 }
 
 /** Reads the mesh configuration in the values of a chart, an IstioOperator, or the ConfigMap of Istio. */
-export function providersOf({ value }: KubernetesObject): Provider[] {
+export function providersOf({ value }: KubernetesObject) {
   const mesh = textAt(value, 'data', 'mesh');
   const configurations = [
     value,

@@ -1,5 +1,5 @@
 import { isElsewhere, NOT_SHOWN } from '../../../../gateway/config/text-file.ts';
-import { type NginxConfig, readNginxConfig } from '../../nginx-syntax/config.ts';
+import { readNginxConfig } from '../../nginx-syntax/config.ts';
 import {
   type Directive,
   everyDirective,
@@ -95,7 +95,7 @@ const LOOKS_LIKE_NGINX =
   /\bauth_request\b|^\s*(http|events|server|location|upstream|map|include)\b[^\n;]*[{;]/m;
 
 /** Returns undefined if the text is nothing of NGINX. */
-function configOf(files: ProxyFiles, path: string): NginxConfig | undefined {
+function configOf(files: ProxyFiles, path: string) {
   try {
     return readNginxConfig(files);
   } catch (error) {

@@ -9,23 +9,9 @@ export interface Routing {
   readonly routers: readonly Router[];
 }
 
-export interface Router {
-  readonly name: string;
-  readonly place: string;
-  readonly entryPoints: string;
-  readonly servers: readonly string[];
-  readonly middlewares: readonly string[];
-  readonly priority: number;
-  readonly isChecked: boolean;
-  /** Undefined if the rule has conditions besides a host and paths. */
-  readonly rule: Rule | undefined;
-}
+export type Router = ReturnType<typeof routerOf>;
 
-interface Rule {
-  readonly host: string | undefined;
-  /** Path prefixes end with a star. If it is empty, any path fits. */
-  readonly paths: readonly string[];
-}
+type Rule = NonNullable<ReturnType<typeof ruleOf>>;
 
 export function routingsIn(yaml: unknown, file: string): Routing[] {
   return mapsWith(yaml, 'routers').map((section) => {
@@ -69,7 +55,11 @@ export function isCheck(middleware: string, http: unknown): boolean {
   return leadsToHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
 }
 
-function routerOf(named: Pick<Router, 'name' | 'place'>, value: YamlMap, http: unknown): Router {
+function routerOf(
+  named: { readonly name: string; readonly place: string },
+  value: YamlMap,
+  http: unknown,
+) {
   const middlewares = partsOf(listAt(value, 'middlewares'), http);
   const rule = textAt(value, 'rule') ?? '';
   return {
@@ -113,8 +103,8 @@ function serversOf(name: string, http: unknown): string[] {
 
 const READABLE: readonly string[] = ['Host', 'Path', 'PathPrefix'];
 
-/** Returns undefined if the rule has more than one host, or other conditions. */
-function ruleOf(text: string): Rule | undefined {
+/** Returns undefined if the rule has more than one host, or other conditions. Without paths, any path fits. Those of prefixes end with a star. */
+function ruleOf(text: string) {
   const alternatives = readRule(text) ?? [];
   const isReadable = alternatives.flat().every(({ name, args: [arg = ''], isNegated }) => {
     return READABLE.includes(name) && !isNegated && !/[{}]/.test(arg);

@@ -38,15 +38,10 @@ function siteOf(host: string | undefined, all: readonly Router[]): Site {
 }
 
 /** The file with which Traefik starts. */
-export interface TraefikStart {
-  /** The name of the file with the routers. */
-  readonly routers: string;
-  readonly usual: readonly string[];
-  middlewaresOf(entryPoint: string): readonly string[];
-}
+export type TraefikStart = NonNullable<ReturnType<typeof traefikStart>>;
 
 /** Returns undefined for another file, or without a file of routers. */
-export function traefikStart(yaml: unknown): TraefikStart | undefined {
+export function traefikStart(yaml: unknown) {
   const root = mapsWith(yaml, 'entryPoints').find(({ entryPoints }) => isMap(entryPoints));
   const routers = textAt(root, 'providers', 'file', 'filename');
   const points = at(root, 'entryPoints');
@@ -54,9 +49,11 @@ export function traefikStart(yaml: unknown): TraefikStart | undefined {
   const named = Object.keys(points);
   const marked = named.filter((name) => at(points, name, 'asDefault') === true);
   return {
+    /** The name of the file with the routers. */
     routers,
     usual: marked.length > 0 ? marked : named,
-    middlewaresOf: (name) => listAt(points, name, 'http', 'middlewares').map(plainName),
+    middlewaresOf: (entryPoint: string) =>
+      listAt(points, entryPoint, 'http', 'middlewares').map(plainName),
   };
 }
 
