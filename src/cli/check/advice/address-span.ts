@@ -9,7 +9,10 @@ import {
 
 export type AddressSpan = NonNullable<ReturnType<typeof spanOf>>;
 
-/** `bits` are the leading bits that all its addresses share. An address is a range of one. Undefined for the name of a range, such as `private`. */
+/**
+ * `bits` are the leading bits that all its addresses share. An address is a range of one. Undefined for the name of a
+ * range, such as `private`.
+ */
 export function spanOf(range: string) {
   const [text = '', prefix] = range.split('/');
   const address = canonicalAddress(text);

@@ -12,13 +12,9 @@ export function haproxyRoutes(sections: readonly Section[]): Route[] {
   }));
 }
 
-export interface Passage {
-  readonly from: Section;
-  readonly to: Section;
-  readonly line: Line | undefined;
-}
+export type Passage = ReturnType<typeof passagesOf>[number];
 
-export function passagesOf(sections: readonly Section[]): Passage[] {
+export function passagesOf(sections: readonly Section[]) {
   return sections.flatMap((from) => {
     if ((from.kind !== 'frontend' && from.kind !== 'listen') || takesEveryRequest(from)) return [];
     const lines = linesWithin(from);

@@ -34,7 +34,7 @@ function routesOfHttp(http: Directive, serversOf: ServersOf): Route[] {
   const reached = new Set(all.flatMap(({ checked }) => checked.flatMap(({ servers }) => servers)));
   const checking = all
     .filter(({ checked }) => checked.length > 0)
-    .flatMap(({ server }) => listensOf(server).map((each) => addressOf(each)));
+    .flatMap(({ server }) => addressesOf(server));
   return (
     all
       // Clients reach an inner server only by a route that is checked.
@@ -46,16 +46,20 @@ function routesOfHttp(http: Directive, serversOf: ServersOf): Route[] {
 }
 
 /** A port alone gets a colon before it. */
-export function listensOf({ block }: Directive): string[] {
+function listensOf({ block }: Directive): string[] {
   const written = named(block, 'listen').flatMap(({ args }) => args[0] ?? []);
   return (written.length === 0 ? ['80'] : written).map((each) => each.replace(/^\d+$/, ':$&'));
+}
+
+export function addressesOf(server: Directive): string[] {
+  return listensOf(server).map((each) => addressOf(each));
 }
 
 function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
   const listens = listensOf(server);
   return (
     listens.every((each) => /^(127\.|localhost|\[::1\]|unix:)/.test(each)) &&
-    listens.some((each) => reached.has(addressOf(each)))
+    addressesOf(server).some((each) => reached.has(each))
   );
 }
 

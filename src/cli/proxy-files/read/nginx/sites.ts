@@ -1,15 +1,14 @@
 import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
-import { addressOf } from '../addresses.ts';
 import { type Hosts, hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
 import { innerLevels, isChecked, type Level, levelsIn, passesOf, serverLevels } from './levels.ts';
 import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
-import { listensOf } from './routes.ts';
+import { addressesOf } from './routes.ts';
 import { serversIn } from './upstreams.ts';
 
 export function nginxSites(tree: readonly Directive[]): Site[] {
   const servers = everyDirective(tree).filter(({ name, args }) => name === 'server' && !args[0]);
-  const own = new Set(servers.flatMap(listensOf).map((each) => addressOf(each)));
+  const own = new Set(servers.flatMap(addressesOf));
   return checkingServers(tree).map((server) => siteOf(server, own));
 }
 
@@ -91,7 +90,7 @@ function innerServers(outer: Level): CheckedServer[] {
         serversOf(url, level).some((all) => all.some((each) => addresses.includes(each))),
     );
   return serverLevels(http).flatMap((server) => {
-    const addresses = listensOf(server[0]).map((each) => addressOf(each));
+    const addresses = addressesOf(server[0]);
     if (!levelsIn(outer).some((level) => leadsTo(addresses, level))) return [];
     const isReached = (path: string) => {
       const location = locationFor(path, locations);

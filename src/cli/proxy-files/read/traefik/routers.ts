@@ -9,7 +9,8 @@ export interface Routing {
   readonly routers: readonly Router[];
 }
 
-export type Router = ReturnType<typeof routerOf>;
+export type Router = Named & ReturnType<typeof routerOf>;
+type Named = { readonly name: string; readonly place: string };
 
 type Rule = NonNullable<ReturnType<typeof ruleOf>>;
 
@@ -18,7 +19,7 @@ export function routingsIn(yaml: unknown, file: string): Routing[] {
     const all = isMap(section.routers) ? section.routers : {};
     const routers = Object.entries(all).flatMap(([name, router]) => {
       const place = `${file}:${lineOfKey(all, name)}`;
-      return isMap(router) ? [routerOf({ name, place }, router, section)] : [];
+      return isMap(router) ? [{ name, place, ...routerOf(router, section) }] : [];
     });
     return { section, routers };
   });
@@ -55,15 +56,10 @@ export function isCheck(middleware: string, http: unknown): boolean {
   return leadsToHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
 }
 
-function routerOf(
-  named: { readonly name: string; readonly place: string },
-  value: YamlMap,
-  http: unknown,
-) {
+function routerOf(value: YamlMap, http: unknown) {
   const middlewares = partsOf(listAt(value, 'middlewares'), http);
   const rule = textAt(value, 'rule') ?? '';
   return {
-    ...named,
     entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
     priority: Number(value.priority) || rule.length,
     servers: serversOf(plainName(value.service ?? ''), http),
@@ -103,7 +99,10 @@ function serversOf(name: string, http: unknown): string[] {
 
 const READABLE: readonly string[] = ['Host', 'Path', 'PathPrefix'];
 
-/** Returns undefined if the rule has more than one host, or other conditions. Without paths, any path fits. Those of prefixes end with a star. */
+/**
+ * Returns undefined if the rule has more than one host, or other conditions. Path prefixes end with a star. Without paths,
+ * any path fits.
+ */
 function ruleOf(text: string) {
   const alternatives = readRule(text) ?? [];
   const isReadable = alternatives.flat().every(({ name, args: [arg = ''], isNegated }) => {
