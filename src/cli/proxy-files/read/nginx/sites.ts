@@ -20,7 +20,7 @@ export function checkingServers(tree: readonly Directive[]): Level[] {
     );
 }
 
-export function hostsOfServer({ block }: Directive): Hosts {
+function hostsOfServer({ block }: Directive): Hosts {
   return hostsOf(named(block, 'server_name').flatMap(({ args }) => args));
 }
 
