@@ -1,4 +1,4 @@
-/** Finds paths that a policy limits and the proxy passes on without a check. */
+/** Finds what the proxy passes on without a check: paths that a policy limits, and other ways to a checked application. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
@@ -59,6 +59,7 @@ export interface Route {
   readonly isChecked: boolean;
 }
 
+/** If one route to an application is checked, a route that is not goes round the check. */
 export function uncheckedRoutes(routes: readonly Route[]): Diagnostic[] {
   const names = namesOfApplications(routes);
   const nameOf = ({ servers: [first] }: Route) => first && names.get(first);

@@ -68,6 +68,7 @@ export interface CheckedServer {
   isReached(path: string): boolean;
 }
 
+/** Requests of these are checked by themselves, or by a server that passes requests on to them. */
 export function checkedServers(tree: readonly Directive[]): CheckedServer[] {
   const checking = checkingServers(tree);
   return checking.flatMap((server) => [
