@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { readNginxConfig } from '../../src/cli/proxy-files/nginx-syntax/config.ts';
-import type { Directive } from '../../src/cli/proxy-files/nginx-syntax/directive.ts';
+import {
+  type Directive,
+  NginxSyntaxError,
+} from '../../src/cli/proxy-files/nginx-syntax/directive.ts';
 import { parseNginx } from '../../src/cli/proxy-files/nginx-syntax/parse.ts';
-import { NginxSyntaxError } from '../../src/cli/proxy-files/nginx-syntax/syntax-error.ts';
 import { filesOf, filesOnDisk } from '../../src/cli/proxy-files/read/proxy-files.ts';
 
 const FOLDER = fileURLToPath(new URL('../fixtures/nginx', import.meta.url));

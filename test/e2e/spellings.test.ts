@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { spellingsOf } from '../../src/cli/check/advice/spellings.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
@@ -14,6 +13,7 @@ import { accepting, startProcess } from '../support/process.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { isHere, proxyStart } from '../support/proxy-starts.ts';
 import { answerTo } from '../support/raw-http.ts';
+import { spellingsOf } from '../support/spellings.ts';
 import { temporaryFile, temporaryFolder } from '../support/temporary.ts';
 import { startUpstream } from '../support/upstream.ts';
 

@@ -24,7 +24,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'file-place.ts',
     'nginx-syntax/config.ts',
     'nginx-syntax/directive.ts',
-    'nginx-syntax/syntax-error.ts',
     'print/client-headers.ts',
     'print/proxy-config.ts',
     'print/proxy-files.ts',

@@ -78,7 +78,15 @@ function examinePolicyFile(
 
 function filesOf(path: string, input: string): CheckedFile[] {
   if (path === STANDARD_INPUT) return [{ path, text: input, isRuleFile: isRuleFile(input) }];
-  if (isDirectory(path)) return filesOfDirectory(resolve(path));
+  if (isDirectory(path)) {
+    try {
+      return filesOfDirectory(resolve(path));
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      const refused = error.diagnostics;
+      return [{ path: resolve(path), text: undefined, isRuleFile: false, refused }];
+    }
+  }
   const text = textOf(path);
   return [{ path, text, isRuleFile: text !== undefined && isRuleFile(text) }];
 }
@@ -88,8 +96,7 @@ function filesOf(path: string, input: string): CheckedFile[] {
  * the directory is refused like a file.
  */
 function filesOfDirectory(path: string): CheckedFile[] {
-  const { files, leftOut, refused } = listed(path);
-  if (refused !== undefined) return [{ path, text: undefined, isRuleFile: false, refused }];
+  const { files, leftOut } = listRuleFiles([path]);
   const read = files.map((file) => ({ path: file, text: textOf(file) }));
   if (!read.some(({ text = '' }) => isRuleFile(text) || isKubernetesObject(text))) {
     return [{ path, text: undefined, isRuleFile: false }];
@@ -109,15 +116,6 @@ function filesOfDirectory(path: string): CheckedFile[] {
     isRuleFile: text !== undefined,
     notes: i === 0 ? notes : [],
   }));
-}
-
-function listed(path: string) {
-  try {
-    return { ...listRuleFiles([path]), refused: undefined };
-  } catch (error) {
-    if (!(error instanceof FileError)) throw error;
-    return { files: [], leftOut: [], refused: error.diagnostics };
-  }
 }
 
 function textOf(path: string): string | undefined {

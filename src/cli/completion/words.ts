@@ -5,12 +5,7 @@ export type Value =
   | { readonly kind: 'choices'; readonly choices: readonly string[] }
   | { readonly kind: 'file' | 'folder' | 'text' };
 
-export interface OptionWords {
-  readonly flags: readonly string[];
-  readonly meaning: string;
-  readonly value: Value | undefined;
-  readonly isRepeatable: boolean;
-}
+export type OptionWords = ReturnType<typeof optionWords>;
 
 export interface CommandWords {
   /** Without `headgate`; empty for the program itself. */
@@ -43,7 +38,7 @@ function commandWords(command: Command, path: readonly string[]): CommandWords {
   };
 }
 
-function optionWords(option: Option): OptionWords {
+function optionWords(option: Option) {
   const [, placeholder] = /[<[]([\w=-]+)/.exec(option.flags) ?? [];
   return {
     flags: [option.short, option.long].filter((flag) => flag !== undefined && flag !== null),

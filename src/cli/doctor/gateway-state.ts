@@ -2,25 +2,10 @@ import { bodyOf } from './ports.ts';
 
 const TIMEOUT_MS = 5_000;
 
-export interface GatewayState {
-  /** There are several while workers reload. */
-  readonly digests: readonly string[];
-  /** Milliseconds since the epoch. */
-  readonly loadedMs: number | undefined;
-  /** The gateway refused a newer version of the files, because it has mistakes. */
-  readonly hasRefused: boolean;
-  readonly checks: number;
-  readonly denied: number;
-  /** Counts checks from proxies outside `identity.trusted_proxies`. */
-  readonly untrusted: number;
-  /** Counts checks without the proxy secret. */
-  readonly refused: number;
-  /** Names of the headers that the policy file needs and some request had since it was loaded. */
-  readonly seenHeaders: ReadonlySet<string>;
-}
+export type GatewayState = NonNullable<Awaited<ReturnType<typeof gatewayState>>>;
 
 /** `opsUrl` is without a path. Resolves to undefined if no gateway answers there. */
-export async function gatewayState(opsUrl: string): Promise<GatewayState | undefined> {
+export async function gatewayState(opsUrl: string) {
   // Metrics need no token.
   const samples = samplesIn((await bodyOf(`${opsUrl}/metrics`, { withinMs: TIMEOUT_MS })) ?? '');
   const named = (name: string) => samples.filter((sample) => sample.name === `headgate_${name}`);
@@ -31,25 +16,27 @@ export async function gatewayState(opsUrl: string): Promise<GatewayState | undef
   if (named('config_info').length === 0) return undefined;
   const loaded = named('config_last_success_timestamp_seconds').at(-1)?.value;
   return {
+    /** There are several while workers reload. */
     digests: labels('config_info', 'sha256'),
+    /** Milliseconds since the epoch. */
     loadedMs: loaded === undefined ? undefined : loaded * 1_000,
+    /** The gateway refused a newer version of the files, because it has mistakes. */
     hasRefused: named('config_last_reload_successful').some(({ value }) => value === 0),
     checks: sum(decisions),
     denied: sum(decisions.filter((sample) => sample.labels.get('verdict') === 'deny')),
+    /** Counts checks from proxies outside `identity.trusted_proxies`. */
     untrusted: sum(named('untrusted_proxy_requests_total')),
+    /** Counts checks without the proxy secret. */
     refused: sum(named('strangers_refused_total')),
+    /** Names of the headers that the policy file needs and some request had since it was loaded. */
     seenHeaders: new Set(labels('header_seen', 'header')),
   };
 }
 
-interface Sample {
-  readonly name: string;
-  readonly labels: ReadonlyMap<string, string>;
-  readonly value: number;
-}
+type Sample = ReturnType<typeof samplesIn>[number];
 
 /** `headgate_header_seen{dialect="nginx",header="x-api-key"} 1` */
-function samplesIn(text: string): Sample[] {
+function samplesIn(text: string) {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^(headgate_\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];

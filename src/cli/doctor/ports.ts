@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { urlOf } from '../ops-client/gateway-client.ts';
 import { type HostAndPort, hostAndPort, isLocal } from '../proxy-files/proxy-address.ts';
 import { found } from './catalog.ts';
 
@@ -97,11 +98,6 @@ export async function bodyOf(
 
 export function opsUrlOf({ opsHost, opsPort }: Pick<Environment, 'opsHost' | 'opsPort'>): string {
   return urlOf(opsHost, opsPort);
-}
-
-function urlOf(host: string, port: number): string {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${hostAndPort({ host: reached, port })}`;
 }
 
 export function settingsFindings(

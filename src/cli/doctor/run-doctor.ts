@@ -1,6 +1,7 @@
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import { everyEntry, type ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
+import { plural } from '../../gateway/operations/texts.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
@@ -37,7 +38,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   const [errors, warnings] = [count('error'), count('warning')];
   if (output === 'json')
     print(output, { findings: findings.map(jsonOf), errors, warnings }, () => []);
-  else say(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+  else say(`${plural(errors, 'error')}, ${plural(warnings, 'warning')}`);
   const wrong = findings.filter(({ severity }) => severity === 'error');
   if (wrong.length === 0) return;
   const isRunning = wrong.every(({ rule }) => isAboutRunningPrograms(rule));
@@ -155,8 +156,4 @@ function jsonOf(diagnostic: Diagnostic) {
   const { rule: id, severity, file, place, remedy } = diagnostic;
   const subject = place === undefined ? file : `${file}:${place.line}:${place.column}`;
   return { id, severity, subject, problem: sentenceOf(diagnostic), remedy };
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${count === 1 ? what : `${what.replace(/y$/, 'ie')}s`}`;
 }

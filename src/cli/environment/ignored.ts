@@ -170,16 +170,14 @@ const IGNORED: readonly Ignored[] = [
   },
 ];
 
+/** `A, B and C` */
+const LIST = new Intl.ListFormat('en-GB');
+
 export function ignored(given: Given): string[] {
   return IGNORED.flatMap(({ names, unless, onlyWith, note }) => {
     if (onlyWith !== undefined && OFF.test(given[onlyWith] || 'false')) return [];
     const set = names.filter((name) => given[name] && unless?.test(given[name]) !== true);
     const verb = set.length === 1 ? 'has' : 'have';
-    return set.length === 0 ? [] : [`${listed(set)} ${verb} no effect: ${note}`];
+    return set.length === 0 ? [] : [`${LIST.format(set)} ${verb} no effect: ${note}`];
   });
-}
-
-function listed(names: readonly string[]): string {
-  const last = names.at(-1) ?? '';
-  return names.length === 1 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
 }

@@ -1,6 +1,6 @@
 /** The Redis of envoyproxy/ratelimit, as a URL (src/redis/driver_impl.go). */
 import { parseRedisUrl } from '../../gateway/config/settings/redis-url.ts';
-import { type Given, isTrue, type Mapped, textsThatHold } from './variable.ts';
+import { type Given, isTrue, type Mapped, mistakeOf, textsThatHold } from './variable.ts';
 
 const TYPES = ['SINGLE', 'SENTINEL', 'CLUSTER'];
 const SCHEME = /^(rediss?):\/\//;
@@ -16,11 +16,8 @@ export function redisUrlOf(given: Given): Mapped {
   const mistakes = mistakesIn(given, url, type);
   if (mistakes.length > 0) return { mistakes };
   const written = OUR_FORM.test(url) ? url : urlOf(given, url, type);
-  try {
-    parseRedisUrl(written);
-  } catch (error) {
-    return { mistakes: [`REDIS_URL: ${(error as RangeError).message}`] };
-  }
+  const refused = mistakeOf('REDIS_URL', () => parseRedisUrl(written));
+  if (refused.length > 0) return { mistakes: refused };
   return { settings: { HEADGATE_REDIS_URL: written, ...tlsFiles(given) } };
 }
 

@@ -7,6 +7,16 @@ export interface Mapped {
   readonly mistakes?: readonly string[];
 }
 
+/** The mistake of a variable that `read` refuses with a RangeError. */
+export function mistakeOf(name: string, read: () => unknown): string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return [`${name}: ${(error as RangeError).message}`];
+  }
+}
+
 export function textsThatHold(conditions: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(conditions).filter((text) => conditions[text]);
 }

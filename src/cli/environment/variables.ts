@@ -29,17 +29,14 @@ export function dropInFor(given: Given): DropIn {
     OTEL_SDK_DISABLED: 'true',
     ...Object.assign({}, ...parts.map((part) => part.settings ?? {})),
   };
-  const missing = Object.entries(settings).filter(([name]) => !isSet(given[name]));
+  // In a cluster with a Service called headgate, Kubernetes sets HEADGATE_PORT.
+  const isMissing = (value = '') => value === '' || isServiceLink(value);
+  const missing = Object.entries(settings).filter(([name]) => isMissing(given[name]));
   return {
     // Their REDIS_URL has another form than headgate's variable of this name.
     variables: { ...given, ...Object.fromEntries(missing), REDIS_URL: undefined },
     notes: [...parts.flatMap((part) => part.notes ?? []), ...ignored(given)],
   };
-}
-
-/** In a cluster with a Service called headgate, Kubernetes sets HEADGATE_PORT. */
-function isSet(value: string | undefined): boolean {
-  return value !== undefined && value !== '' && !isServiceLink(value);
 }
 
 /** Theirs, and headgate's. */

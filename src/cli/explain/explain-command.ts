@@ -110,13 +110,14 @@ function refuseRequestFlags(command: Command): void {
 
 function matchMistake(words: readonly string[], flags: Flags): string | undefined {
   const { url, policies, live, gateway } = flags;
-  if (words.length === 0) return 'give the entries of the descriptor, as key=value';
   const word = words.find((each) => each.indexOf('=') < 1);
-  if (word !== undefined) return `"${word}" is no entry of a descriptor, write key=value`;
-  if (live === true || [url, policies, gateway].some((each) => each !== undefined)) {
-    return '--domain explains by rate limit files alone: leave out --url, --policies, --live and --gateway';
-  }
-  return undefined;
+  const others = [url, policies, gateway].filter((each) => each !== undefined);
+  return firstThatHolds({
+    'give the entries of the descriptor, as key=value': words.length === 0,
+    [`"${word}" is no entry of a descriptor, write key=value`]: word !== undefined,
+    '--domain explains by rate limit files alone: leave out --url, --policies, --live and --gateway':
+      live === true || others.length > 0,
+  });
 }
 
 function mistakeIn(
@@ -125,25 +126,24 @@ function mistakeIn(
   command: Command,
 ): string | undefined {
   const isLocal = live === true || policies !== undefined;
-  if (ratelimitConfig.length > 0 || mergeDomains === true) {
-    return 'rate limit files need the --domain of the request';
-  }
-  if (more.length > 0) return 'give one id of a decision';
-  if (decision === undefined && url === undefined) return 'give a --url or the id of a decision';
-  if (decision !== undefined && url !== undefined) {
-    return 'give either a --url or the id of a decision';
-  }
-  if (decision !== undefined && isLocal) {
-    return 'a running gateway looks up decisions: leave out --policies and --live';
-  }
-  if (gateway !== undefined && isLocal) {
-    return '--gateway uses its own policies and counters: leave out --policies and --live';
-  }
+  const isDecision = decision !== undefined;
   const isAddressGiven = command.getOptionValueSource('proxyAddress') === 'cli';
-  if (proxy?.address !== undefined && isAddressGiven) {
-    return '--proxy-address gives the address already: give --proxy the name of a proxy';
-  }
-  return undefined;
+  return firstThatHolds({
+    'rate limit files need the --domain of the request':
+      ratelimitConfig.length > 0 || mergeDomains === true,
+    'give one id of a decision': more.length > 0,
+    'give a --url or the id of a decision': !isDecision && url === undefined,
+    'give either a --url or the id of a decision': isDecision && url !== undefined,
+    'a running gateway looks up decisions: leave out --policies and --live': isDecision && isLocal,
+    '--gateway uses its own policies and counters: leave out --policies and --live':
+      gateway !== undefined && isLocal,
+    '--proxy-address gives the address already: give --proxy the name of a proxy':
+      proxy?.address !== undefined && isAddressGiven,
+  });
+}
+
+function firstThatHolds(conditions: Readonly<Record<string, boolean>>): string | undefined {
+  return Object.keys(conditions).find((text) => conditions[text]);
 }
 
 function readProxy(text: string): ProxyChoice {

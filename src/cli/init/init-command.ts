@@ -28,7 +28,7 @@ export function initCommand(): Command {
     .option(
       '--load-balancer <cidr...>',
       'addresses of the load balancer, as CIDR ranges',
-      collectNetworks,
+      (text, before: readonly string[] = []) => [...before, ...valid(() => readNetworks(text))],
     )
     .option('--keys', 'clients send API keys in the header x-api-key')
     .option('--no-keys', 'clients send no API keys')
@@ -45,10 +45,6 @@ export function initCommand(): Command {
       const { init } = await import('./run-init.ts');
       return init(folder, flags, command);
     });
-}
-
-function collectNetworks(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...valid(() => readNetworks(text))];
 }
 
 function collectExtras(text: string, before: readonly Extra[] = []): readonly Extra[] {

@@ -31,62 +31,50 @@ export async function askAnswers(
   given: Given,
   hasConfiguration: (proxy: string) => boolean,
 ): Promise<Answers> {
-  const ask = <T>(question: Question<T>) => answerTo(prompt, question);
-  const proxy =
-    given.proxy ??
-    (await ask({
-      text: 'Which proxy stands in front of your application?',
-      choices: PROXIES,
-      fallback: likelyProxy(hasConfiguration),
-      read: oneOf(PROXIES),
-    }));
-  const existing =
-    given.existing ??
-    (await ask({
-      text: 'Does it have a configuration already, to which headgate is added?',
-      fallback: hasConfiguration(proxy) ? 'yes' : 'no',
-      read: readYes,
-    }));
-  const application =
-    given.application ??
-    (namesApplication({ proxy, existing })
-      ? await ask({
-          text: 'Where does your application listen?',
-          fallback: '127.0.0.1:3000',
-          read: readServer,
-        })
-      : DEFAULT_ANSWERS.application);
-  const login =
-    'login' in given
-      ? given.login
-      : await ask({
-          text: 'Which path do clients log in at? A path, or no',
-          fallback: LOGIN_PATH,
-          read: (typed) => (isNo(typed) ? undefined : readPath(typed)),
-        });
+  const answered = async <Name extends keyof Answers>(
+    name: Name,
+    question: Question<Answers[Name]>,
+  ): Promise<Answers[Name]> =>
+    name in given ? (given[name] as Answers[Name]) : answerTo(prompt, question);
+  const proxy = await answered('proxy', {
+    text: 'Which proxy stands in front of your application?',
+    choices: PROXIES,
+    fallback: likelyProxy(hasConfiguration),
+    read: oneOf(PROXIES),
+  });
+  const existing = await answered('existing', {
+    text: 'Does it have a configuration already, to which headgate is added?',
+    fallback: hasConfiguration(proxy) ? 'yes' : 'no',
+    read: readYes,
+  });
+  let { application } = { ...DEFAULT_ANSWERS, ...given };
+  if (namesApplication({ proxy, existing }))
+    application = await answered('application', {
+      text: 'Where does your application listen?',
+      fallback: '127.0.0.1:3000',
+      read: readServer,
+    });
+  const login = await answered('login', {
+    text: 'Which path do clients log in at? A path, or no',
+    fallback: LOGIN_PATH,
+    read: (typed) => (isNo(typed) ? undefined : readPath(typed)),
+  });
   const front = 'front' in given ? given.front : await askFront(prompt);
-  const keys =
-    given.keys ??
-    (await ask({
-      text: 'Do clients send API keys, in the header x-api-key?',
-      fallback: 'no',
-      read: readYes,
-    }));
-  const redis =
-    'redis' in given
-      ? given.redis
-      : await ask({
-          text: 'Redis, if several gateways share their counters: its URL, or no',
-          fallback: 'no',
-          read: readRedis,
-        });
-  const extras =
-    given.with ??
-    (await ask({
-      text: 'Write a file to run it, too: compose, systemd, both, or no?',
-      fallback: 'no',
-      read: readExtras,
-    }));
+  const keys = await answered('keys', {
+    text: 'Do clients send API keys, in the header x-api-key?',
+    fallback: 'no',
+    read: readYes,
+  });
+  const redis = await answered('redis', {
+    text: 'Redis, if several gateways share their counters: its URL, or no',
+    fallback: 'no',
+    read: readRedis,
+  });
+  const extras = await answered('with', {
+    text: 'Write a file to run it, too: compose, systemd, both, or no?',
+    fallback: 'no',
+    read: readExtras,
+  });
   const { ownPort, ports } = given;
   const where = { proxy, existing, application, ownPort, ports };
   return { ...where, login, front, keys, redis, with: extras };

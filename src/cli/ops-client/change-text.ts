@@ -56,10 +56,8 @@ export function exemptedText(client: string): string {
   }
 }
 
-type Done = Pick<Output<'reset'>, 'policies' | 'address'>;
-
 /** `id:acme: counters reset: login, search; also those of its address i.2d6...` */
-export function resetText(name: string, { policies, address }: Done): string {
+export function resetText(name: string, { policies, address }: Output<'reset'>): string {
   const also = address === undefined ? '' : `; also those of its address ${address}`;
   return `${name}: counters reset: ${policies.join(', ')}${also}`;
 }

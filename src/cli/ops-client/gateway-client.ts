@@ -52,14 +52,8 @@ export async function callGateway<Name extends OperationName>(
   if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
     throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
   const json = await bodyOf(response, url);
-  if (
-    response.status === 401 &&
-    json !== undefined &&
-    'error' in json &&
-    json.error === 'unauthorized'
-  ) {
+  if (response.status === 401 && json?.error === 'unauthorized')
     throw new GatewayRefused(EXIT_FAULT, adminToken === undefined ? MISSING_TOKEN : WRONG_TOKEN);
-  }
   if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
   return {
     json,
@@ -140,21 +134,23 @@ async function send(
   }
 }
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** Undefined if it is no JSON object. */
-async function bodyOf(response: Response, url: string): Promise<object | undefined> {
+async function bodyOf(response: Response, url: string): Promise<Json | undefined> {
   const text = await response.text().catch((cause) => {
     throw new GatewayRefused(EXIT_FAULT, `${url} did not finish its answer`, { cause });
   });
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return typeof value === 'object' && value !== null ? (value as Json) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function refusalOf(status: number, json: object | undefined, url: string): GatewayRefused {
-  const { error, message } = (json ?? {}) as Partial<Record<string, unknown>>;
+function refusalOf(status: number, json: Json | undefined, url: string): GatewayRefused {
+  const { error, message } = json ?? {};
   if (typeof message !== 'string' || typeof error !== 'string' || NOT_THE_OPS_API.test(message)) {
     return new GatewayRefused(EXIT_FAULT, `${url} is not the ops port of a headgate gateway`);
   }

@@ -1,13 +1,7 @@
 /** Ctrl+C ends the work early instead of the process, so that what is known can be printed. A second one ends the process. */
 import { EXIT_INTERRUPTED } from './exit-codes.ts';
 
-export interface Interrupt extends Disposable {
-  readonly signal: AbortSignal;
-  /** Call this when all is printed: after Ctrl+C it sets the exit code, and waits no longer for standard input. */
-  end(): void;
-}
-
-export function interruptible(): Interrupt {
+export function interruptible() {
   const controller = new AbortController();
   const { signal } = controller;
   const stop = () => {
@@ -17,6 +11,7 @@ export function interruptible(): Interrupt {
   process.on('SIGINT', stop);
   return {
     signal,
+    /** Call this when all is printed: after Ctrl+C it sets the exit code, and waits no longer for standard input. */
     end() {
       if (!signal.aborted) return;
       process.exitCode = EXIT_INTERRUPTED;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../gateway/core/is-record.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
@@ -93,15 +94,11 @@ function parsed(body: string): unknown {
 
 /** A map may have more fields than expected; lists and other values must be equal. */
 function compareJson(what: string, expected: unknown, actual: unknown): Comparison[] {
-  if (!isMap(expected) || !isMap(actual)) {
+  if (!isRecord(expected) || !isRecord(actual)) {
     const texts = { expected: JSON.stringify(expected), actual: JSON.stringify(actual) ?? NONE };
     return [{ what, ...texts, isMet: isDeepStrictEqual(expected, actual) }];
   }
   return Object.entries(expected).flatMap(([key, value]) =>
     compareJson(`${what}.${key}`, value, Object.hasOwn(actual, key) ? actual[key] : undefined),
   );
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import { type DiagnosticDraft, FileError, type Path } from '../../gateway/config
 import { parsePart } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
+import { isRecord } from '../../gateway/core/is-record.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
 import {
   type Client,
@@ -62,11 +63,11 @@ class TestFileReader {
     const { path, yaml } = this.#sources;
     const written = yaml.value;
     this.#parse(outlineSchema, written, []);
-    if (!isMap(written)) return undefined;
+    if (!isRecord(written)) return undefined;
     const section = <S extends z.ZodType>(schema: S, key: string) =>
       this.#parse(schema, written[key], [key]);
-    const clientEntries = isMap(written.clients) ? Object.entries(written.clients) : [];
-    if (!isMap(written.clients)) section(sections.clients, 'clients');
+    const clientEntries = isRecord(written.clients) ? Object.entries(written.clients) : [];
+    if (!isRecord(written.clients)) section(sections.clients, 'clients');
     const clients = this.#clients(clientEntries);
     this.#keys = {
       sent: new Set(clients.flatMap(([, { api_key: id }]) => id ?? [])),
@@ -118,7 +119,7 @@ class TestFileReader {
     return written.flatMap((entry, i) => {
       const path = ['tests', i];
       const parsed = this.#parse(testOutlineSchema, entry, path);
-      const steps = isMap(entry) && Array.isArray(entry.steps) ? entry.steps : [];
+      const steps = isRecord(entry) && Array.isArray(entry.steps) ? entry.steps : [];
       const compiled = compileSteps(this.#steps(steps, [...path, 'steps']), context);
       if (parsed === undefined) return [];
       const { name, skip } = parsed;
@@ -135,7 +136,7 @@ class TestFileReader {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];
       const written = this.#parse(stepSchema, entry, at);
-      if (written === undefined || !isMap(entry)) return [];
+      if (written === undefined || !isRecord(entry)) return [];
       return [{ written, keys: Object.keys(entry), path: at, place: this.#placeOf(at) }];
     });
   }
@@ -168,8 +169,4 @@ class TestFileReader {
 
 function clientOf({ address, peer, api_key, host, headers = {} }: WrittenClient): Client {
   return { address, peer: peer ?? address, apiKey: api_key, headers: headersOf(headers, host) };
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

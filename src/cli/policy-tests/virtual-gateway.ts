@@ -14,7 +14,6 @@ import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts'
 import {
   type Descriptor,
   type LocalLimiter,
-  type QuotaStore,
   StoreError,
   type TakeResult,
 } from '../../gateway/core/counting/store.ts';
@@ -47,7 +46,7 @@ export interface Outcome {
 export class VirtualGateway {
   policies: TestedPolicies;
   readonly setting: Setting;
-  readonly store: VirtualStore;
+  readonly store: ReturnType<typeof virtualStore>;
   readonly #check: Check;
   readonly #tracedCheck: Check;
   readonly #render: ReturnType<typeof answerBy>;
@@ -69,7 +68,7 @@ export class VirtualGateway {
       onChange: () => {},
       onRestored: () => {},
     });
-    this.store = new VirtualStore(now, setting.gateways, (descriptors, result) =>
+    this.store = virtualStore(now, setting.gateways, (descriptors, result) =>
       onTake(descriptors, result, this.#overrides.current.modes),
     );
     const checkOptions: CheckOptions = {
@@ -139,41 +138,32 @@ export class VirtualGateway {
 
 type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => void;
 
-/** Counts in this process, and fails when a test says so. */
-class VirtualStore implements QuotaStore {
-  isDown = false;
-  readonly local: LocalLimiter;
-  readonly memory: MemoryStore;
-  readonly #onTake: OnTake;
-
-  /** `gateways` share the limits while the store is down. */
-  constructor(now: () => number, gateways: number, onTake: OnTake) {
-    // No key is evicted: a test shall not depend on how many there are.
-    const newMemory = () => new MemoryStore({ now, maxKeys: Number.POSITIVE_INFINITY });
-    const share = localShare(newMemory(), () => ({ count: gateways, rank: 0 }));
-    this.memory = newMemory();
-    this.#onTake = onTake;
-    this.local = {
-      record: (descriptors) => share.record(descriptors),
-      take: (descriptors) => this.#taken(descriptors, share.take(descriptors)),
-    };
-  }
-
-  /** Asynchronous, because only such a store may fail. */
-  async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-    if (this.isDown) throw new StoreError('connection', 'the test says that the store is down');
-    return this.#taken(descriptors, this.memory.take(descriptors));
-  }
-
-  reset(keys: readonly string[]): Promise<void> {
-    return this.memory.reset(keys);
-  }
-
-  #taken(descriptors: readonly Descriptor[], result: TakeResult): TakeResult {
+/** Counts in this process, and fails when a test says so. `gateways` share the limits while the store is down. */
+function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
+  // No key is evicted: a test shall not depend on how many there are.
+  const newMemory = () => new MemoryStore({ now, maxKeys: Number.POSITIVE_INFINITY });
+  const memory = newMemory();
+  const share = localShare(newMemory(), () => ({ count: gateways, rank: 0 }));
+  const taken = (descriptors: readonly Descriptor[], result: TakeResult) => {
     // The core describes limits, so every descriptor has its limit.
-    this.#onTake(descriptors as readonly LimitDescriptor[], result);
+    onTake(descriptors as readonly LimitDescriptor[], result);
     return result;
-  }
+  };
+  const local: LocalLimiter = {
+    record: (descriptors) => share.record(descriptors),
+    take: (descriptors) => taken(descriptors, share.take(descriptors)),
+  };
+  return {
+    isDown: false,
+    memory,
+    local,
+    /** Asynchronous, because only such a store may fail. */
+    async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+      if (this.isDown) throw new StoreError('connection', 'the test says that the store is down');
+      return taken(descriptors, memory.take(descriptors));
+    },
+    reset: (keys: readonly string[]) => memory.reset(keys),
+  };
 }
 
 /** Fixed salts make a test print the same in every run. */

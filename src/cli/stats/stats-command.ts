@@ -46,12 +46,13 @@ function statsText(stats: Output<'stats'>): Line[] {
 }
 
 function serverRows(server: Output<'stats'>['servers'][number]): Cell[][] {
-  const { used_memory_bytes: used, max_memory_bytes: max } = server;
+  const { used_memory_bytes: used, max_memory_bytes: max, evicted_keys: evicted } = server;
   const limit = max === 0 ? 'no limit' : `limit ${mebibytes(max)}`;
   return [
     ['redis', server.version],
     ['  memory', `${mebibytes(used)}, ${limit}, ${server.max_memory_policy}`],
-    ['  evicted keys', evictedCell(server.evicted_keys)],
+    // Counters that Redis evicted are lost.
+    ['  evicted keys', evicted === 0 ? '0' : { text: String(evicted), tone: 'bad' }],
     ['  clients', String(server.connected_clients)],
   ];
 }
@@ -61,11 +62,6 @@ function runningText({ gateways: known, unavailable, ...stats }: Output<'stats'>
   if (unavailable !== undefined) return `${plural(known, 'gateway')}, as last known`;
   const { gateways_answered: answered = known, workers = 0 } = stats;
   return gatewaysText({ asked: Math.max(known, answered), answered, workers });
-}
-
-/** Counters that Redis evicted are lost. */
-function evictedCell(count: number): Cell {
-  return count === 0 ? '0' : { text: String(count), tone: 'bad' };
 }
 
 function mebibytes(bytes: number): string {

@@ -1,17 +1,8 @@
-import type { Place } from '../../gateway/config/diagnostic.ts';
 import { answerLines, bySubject } from '../output/explanation-lines.ts';
 import { columns } from '../output/output.ts';
 import type { Failure, TestResult, TestRun } from '../policy-tests/result.ts';
 
-export interface TestCounts {
-  readonly tests: number;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly requests: number;
-}
-
-export function countsOf({ files }: TestRun): TestCounts {
+export function countsOf({ files }: TestRun) {
   const all = files.flatMap(({ tests }) => tests);
   const count = (wanted: TestResult['result']) =>
     all.filter(({ result }) => result === wanted).length;
@@ -24,25 +15,19 @@ export function countsOf({ files }: TestRun): TestCounts {
   };
 }
 
-function placeText(file: string, { line, column }: Place): string {
-  return `${file}:${line}:${column}`;
-}
-
 export function failureLines(file: string, failure: Failure): string[] {
   const { place, step, refusal, mismatches, trace, answer } = failure;
+  const answerOf = (given: NonNullable<typeof answer>) => {
+    const head = [`${given.status}, sent to ${given.dialect}`];
+    return bySubject([...trace, ...answerLines(given, head)]).map(indented);
+  };
   const rows = mismatches.map(({ what, expected, actual }) => [what, expected, actual]);
   return [
-    `${placeText(file, place)}: ${step}`,
+    `${file}:${place.line}:${place.column}: ${step}`,
     ...(refusal === undefined ? [] : [`  refused: ${refusal}`]),
     ...(rows.length === 0 ? [] : columns([['', 'expected', 'actual'], ...rows]).map(indented)),
-    ...(answer === undefined
-      ? []
-      : bySubject([...trace, ...answerLines(answer, [answerText(answer)])]).map(indented)),
+    ...(answer === undefined ? [] : answerOf(answer)),
   ];
-}
-
-function answerText({ status, dialect }: NonNullable<Failure['answer']>): string {
-  return `${status}, sent to ${dialect}`;
 }
 
 export function indented(line: string): string {

@@ -5,7 +5,7 @@ import {
   isCovered,
   type LimitCoverage,
 } from '../policy-tests/coverage.ts';
-import type { FileResult, TestResult, TestRun } from '../policy-tests/result.ts';
+import type { TestResult, TestRun } from '../policy-tests/result.ts';
 import { countsOf, failureLines, indented } from './tests-counts.ts';
 
 const WORDS: Readonly<Record<TestResult['result'], string>> = {
@@ -19,11 +19,11 @@ export function asText(run: TestRun, withCoverage: boolean): string[] {
   const words = [`${passed} passed`, `${failed} failed`, `${skipped} skipped`];
   const total = `${tests} test${tests === 1 ? '' : 's'}: ${words.join(', ')}; ${requests} requests`;
   const table = withCoverage ? coverageLines(run.coverage) : [];
-  return [...run.files.flatMap(fileLines), total, ...table];
-}
-
-function fileLines({ file, tests }: FileResult): string[] {
-  return [file, ...tests.flatMap((test) => testLines(file, test).map(indented))];
+  const lines = run.files.flatMap(({ file, tests }) => [
+    file,
+    ...tests.flatMap((test) => testLines(file, test).map(indented)),
+  ]);
+  return [...lines, total, ...table];
 }
 
 function testLines(file: string, { name, result, skip, failures }: TestResult): string[] {

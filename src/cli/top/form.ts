@@ -30,14 +30,28 @@ export interface Form {
 
 type Field = keyof Answers;
 
-const FIELDS: Readonly<Record<ActionName, readonly Field[]>> = {
-  reset: ['reason'],
-  block: ['reason', 'for'],
-  exempt: ['reason', 'for'],
-  unblock: [],
-  unexempt: [],
-  mode: ['mode', 'reason', 'for'],
-  restore: [],
+interface Action {
+  readonly fields: readonly Field[];
+  readonly what: (name: string) => string;
+}
+
+const ACTIONS: Readonly<Record<ActionName, Action>> = {
+  reset: {
+    fields: ['reason'],
+    what: (name) => `Reset the counters of ${name} in all policies`,
+  },
+  block: { fields: ['reason', 'for'], what: (name) => `Block ${name}` },
+  exempt: { fields: ['reason', 'for'], what: (name) => `Exempt ${name} from all limits` },
+  unblock: { fields: [], what: (name) => `Lift the block of ${name}` },
+  unexempt: { fields: [], what: (name) => `Lift the exemption of ${name}` },
+  mode: {
+    fields: ['mode', 'reason', 'for'],
+    what: (name) => `Change the mode of the policy ${name}`,
+  },
+  restore: {
+    fields: [],
+    what: (name) => `Return the policy ${name} to the mode in the policy file`,
+  },
 };
 const MODES: Readonly<Record<string, PolicyMode>> = { e: 'enforce', s: 'shadow', o: 'off' };
 const PROPOSED: Readonly<Partial<Record<Field, string>>> = { for: '30min' };
@@ -49,7 +63,7 @@ export function startForm(action: ActionName, subject: Subject, note?: string): 
 
 /** Undefined when all fields are filled, and only the confirmation is missing. */
 function nextField({ action, answers }: Form): Field | undefined {
-  return FIELDS[action].find((field) => answers[field] === undefined);
+  return ACTIONS[action].fields.find((field) => answers[field] === undefined);
 }
 
 /** A reset lasts no time, so no list shows its reason. */
@@ -99,15 +113,6 @@ function withNextField(form: Form): Form {
   return { ...form, typed: (field && PROPOSED[field]) ?? '' };
 }
 
-const WHAT: Readonly<Record<ActionName, (name: string) => string>> = {
-  reset: (name) => `Reset the counters of ${name} in all policies`,
-  block: (name) => `Block ${name}`,
-  exempt: (name) => `Exempt ${name} from all limits`,
-  unblock: (name) => `Lift the block of ${name}`,
-  unexempt: (name) => `Lift the exemption of ${name}`,
-  mode: (name) => `Change the mode of the policy ${name}`,
-  restore: (name) => `Return the policy ${name} to the mode in the policy file`,
-};
 const PROMPTS = {
   mode: 'New mode: e enforce, s shadow, o off',
   reason: 'Reason: ',
@@ -141,7 +146,7 @@ export function typedLine(prompt: string, typed: string, width: number): Line {
 function sentence({ action, subject, answers }: Form): string {
   const { mode, reason, for: duration } = answers;
   return [
-    WHAT[action](subject.name),
+    ACTIONS[action].what(subject.name),
     ...(mode === undefined ? [] : [` to ${mode}`]),
     ...(duration === undefined ? [] : [` for ${duration}`]),
     ...(reason === undefined || reason === '' ? [] : [`, ${JSON.stringify(reason)}`]),

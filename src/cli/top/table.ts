@@ -48,22 +48,13 @@ export interface Column<Row> {
   readonly tone?: (row: Row) => Tone | undefined;
 }
 
-interface FittedTable<Row> {
-  readonly head: string;
-  readonly line: (row: Row) => Span[];
-}
-
 const GAP = '  ';
 
 /**
  * Columns shrink first, then those that matter least are left out. `rows` are those that may be shown, so that columns keep
  * their widths while one scrolls.
  */
-function fitTable<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  width: number,
-): FittedTable<Row> {
+function fitTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number) {
   const shown = columns.map((column) => ({ column, width: naturalWidth(column, rows) }));
   while (!shrink(shown, width) && shown.length > 1) {
     const lowest = shown.reduce((a, b) => (b.column.rank < a.column.rank ? b : a));
@@ -74,7 +65,7 @@ function fitTable<Row>(
     padded(cut(text, width), width, column.align);
   return {
     head: shown.map((each) => aligned(each.column.head, each)).join(GAP),
-    line: (row) =>
+    line: (row: Row): Span[] =>
       shown.flatMap((each, i) => [
         ...(i === 0 ? [] : [GAP]),
         spanOf(aligned(each.column.cell(row), each), each.column.tone?.(row)),

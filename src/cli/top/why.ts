@@ -42,6 +42,7 @@ export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promi
 export function policyText(policy: Policy, stepMs: number): string[] {
   const { name, mode, mode_of_file: ofFile, limits, plans = [] } = policy;
   const { on_store_failure: onFailure } = policy;
+  const denied = mode === 'shadow' ? 'that it would have denied' : 'denied';
   const last = durationText((policy.requests.length * stepMs) / 1_000);
   return columns([
     ['policy', name],
@@ -52,12 +53,8 @@ export function policyText(policy: Policy, stepMs: number): string[] {
     ),
     ['if the store fails', onFailure],
     [`last ${last}`, `${sum(policy.requests).toLocaleString('en')} requests`],
-    ['', `${sum(denialsOf(policy)).toLocaleString('en')} ${deniedWords(policy)}`],
+    ['', `${sum(denialsOf(policy)).toLocaleString('en')} ${denied}`],
   ]);
-}
-
-function deniedWords({ mode }: Policy): string {
-  return mode === 'shadow' ? 'that it would have denied' : 'denied';
 }
 
 async function orRefusal(read: () => Promise<string[]>): Promise<string[]> {

@@ -7,15 +7,13 @@ import {
   isIPv6Text,
 } from '../../../gateway/core/identity/address.ts';
 
-export interface AddressSpan {
-  readonly first: string;
-  readonly last: string;
-  /** Leading bits that all its addresses share. */
-  readonly bits: number;
-}
+export type AddressSpan = NonNullable<ReturnType<typeof spanOf>>;
 
-/** An address is a range of one. Undefined for the name of a range, such as `private`. */
-export function spanOf(range: string): AddressSpan | undefined {
+/**
+ * `bits` are the leading bits that all its addresses share. An address is a range of one. Undefined for the name of a
+ * range, such as `private`.
+ */
+export function spanOf(range: string) {
   const [text = '', prefix] = range.split('/');
   const address = canonicalAddress(text);
   if (address === undefined) return undefined;
@@ -32,8 +30,6 @@ function familyOf(address: string) {
   return isIPv6Text(address) ? ipaddr.IPv6 : ipaddr.IPv4;
 }
 
-type Indices = readonly number[];
-
 const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
   name,
   has: compileAddressSet([name]),
@@ -42,7 +38,7 @@ const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
 export function compileExemptions(
   exempt: AccessList,
   cloudflare: readonly string[],
-): (entry: AccessEntry) => Indices {
+): (entry: AccessEntry) => readonly number[] {
   const indices = new Map<string, number[]>();
   const prefixLengths = new Set<number>();
   const add = (name: string, index: number) => {

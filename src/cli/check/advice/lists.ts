@@ -4,23 +4,20 @@ import type { CloudflareRanges } from '../../../gateway/config/policy-file/read.
 import type {
   AccessEntry,
   AccessList,
-  IdentitySection,
+  ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isIPv6Text, isLoopback, NAMED_RANGES } from '../../../gateway/core/identity/address.ts';
 import { type AddressSpan, compileExemptions, networkAddress, spanOf } from './address-span.ts';
-
-interface Lists {
-  readonly exempt: AccessList;
-  readonly block: AccessList;
-  readonly identity: Pick<IdentitySection, 'trusted_proxies'>;
-}
 
 interface Today {
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
 }
 
-export function adviceOnLists({ exempt, block, identity }: Lists, today: Today): DiagnosticDraft[] {
+export function adviceOnLists(
+  { exempt, block, identity }: ValidFile,
+  today: Today,
+): DiagnosticDraft[] {
   return [
     ...expired('exempt', exempt, today.nowMs),
     ...expired('block', block, today.nowMs),

@@ -7,19 +7,17 @@ import { missingRight } from './refusals.ts';
 
 export const REPLY_TIMEOUT_MS = 2_000;
 
-export interface Contact {
-  /** The caller disconnects it. */
-  readonly client: Redis;
-  readonly info: ServerInfo | undefined;
-  ready(): Promise<void>;
-}
+export type Contact = Awaited<ReturnType<typeof contact>>;
 
 export function serverTarget(target: RedisTarget, address: RedisAddress): RedisTarget {
   return { ...target, kind: 'single', addresses: [address] };
 }
 
-/** Connects as a gateway does. Rejects with the first error. A server that is loading its data answers INFO. */
-export async function contact(target: RedisTarget): Promise<Contact> {
+/**
+ * Connects as a gateway does. The caller disconnects the client. Rejects with the first error. A server that is loading its
+ * data answers INFO.
+ */
+export async function contact(target: RedisTarget) {
   const { promise, resolve, reject } = Promise.withResolvers<ServerInfo | undefined>();
   /** Later errors of this connection follow from it. */
   let firstError: Error | undefined;

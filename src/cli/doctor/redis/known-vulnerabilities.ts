@@ -30,18 +30,12 @@ export function knownVulnerabilities(): VulnerabilityList {
   return list;
 }
 
-export interface Missing {
-  readonly names: readonly string[];
-  /** The first release of the line with all of these fixes; undefined if one of them was never released. */
-  readonly fixedIn: string | undefined;
-}
-
 /** Lists the vulnerabilities of a version, newest first. Returns undefined if none is known. */
 export function missingFixes(
   product: Product,
   version: string,
   { tls }: { readonly tls: boolean },
-): Missing | undefined {
+) {
   const [major, minor, patch] = version.split('.').map(Number);
   const line = `${major}.${minor}`;
   const names: string[] = [];

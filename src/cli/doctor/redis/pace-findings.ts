@@ -15,11 +15,7 @@ export interface PaceOptions {
   readonly now: () => number;
 }
 
-interface RoundTrip {
-  readonly durationMs: number;
-  /** The server's clock is ahead by this, if it was read half-way through the round trip. */
-  readonly aheadMs: number;
-}
+type RoundTrip = Awaited<ReturnType<typeof roundTrip>>;
 
 export async function* paceFindings(options: PaceOptions): AsyncGenerator<Diagnostic> {
   const { storeTimeoutMs } = options;
@@ -52,12 +48,13 @@ function clockFinding(aheadMs: number): Diagnostic {
 }
 
 /** Sends TIME, because gateways have the right to it anyway. */
-async function roundTrip({ client, now }: PaceOptions): Promise<RoundTrip> {
+async function roundTrip({ client, now }: PaceOptions) {
   const startedMs = performance.now();
   const sentAtMs = now();
   const [seconds, microseconds] = await withDeadline(client.time(), REPLY_TIMEOUT_MS);
   const durationMs = performance.now() - startedMs;
   const serverMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+  // The server's clock was read about half-way through the round trip.
   return { durationMs, aheadMs: serverMs - (sentAtMs + durationMs / 2) };
 }
 

@@ -77,19 +77,15 @@ export function openTrial(target: RedisTarget) {
         return;
       }
       yield fine('requests are counted');
-      yield* without(
-        'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared',
-        () => beat(client, tag),
-      );
-      yield* without('operators cannot block or exempt a client or change a mode', () =>
-        override(client, tag),
-      );
-      yield* without('the number of counted windows is unknown', () =>
-        sampleKeyspace(client, true),
-      );
-      yield* without('limits per address are shared only if HEADGATE_IP_SALT_SECRET is set', () =>
-        shareSalt(client, tag),
-      );
+      const losses: Readonly<Record<string, () => Promise<unknown>>> = {
+        'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared': () =>
+          beat(client, tag),
+        'operators cannot block or exempt a client or change a mode': () => override(client, tag),
+        'the number of counted windows is unknown': () => sampleKeyspace(client, true),
+        'limits per address are shared only if HEADGATE_IP_SALT_SECRET is set': () =>
+          shareSalt(client, tag),
+      };
+      for (const [loss, act] of Object.entries(losses)) yield* without(loss, act);
     },
     /** Runs once for all servers, because a message reaches all of them. */
     subscribing: () =>

@@ -7,14 +7,10 @@ import { send, type Target } from './request.ts';
 
 const MOST_PATHS = 20;
 
-export interface PolicyPaths {
-  readonly tried: readonly { readonly policy: string; readonly target: string }[];
-  /** Holds patterns, and paths beyond the maximum. */
-  readonly untried: readonly string[];
-}
+export type PolicyPaths = ReturnType<typeof policyPaths>;
 
 /** Lists the paths of policies for this host, without the path of the URL. */
-export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
+export function policyPaths({ entries }: ValidFile, { url, host }: Target) {
   const name = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
   const named = entries.filter((entry) => concerns(entry, name));
   const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
@@ -28,6 +24,7 @@ export function policyPaths({ entries }: ValidFile, { url, host }: Target): Poli
   const patterns = named.filter(isPattern).map(({ match }) => match?.path ?? '');
   return {
     tried: all.slice(0, MOST_PATHS),
+    /** Patterns, and paths beyond the maximum. */
     untried: [...all.slice(MOST_PATHS).map(({ target }) => target), ...new Set(patterns)],
   };
 }

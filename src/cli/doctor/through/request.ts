@@ -9,31 +9,14 @@ export interface Target {
   readonly authorization?: string;
 }
 
-export interface Reply {
-  readonly status: number;
-  readonly limit: number | undefined;
-  readonly remaining: number | undefined;
-  readonly bypass: string | undefined;
-  readonly mode: string | undefined;
-  readonly retryAfter: string | undefined;
-  /** The answer is that of headgate. */
-  readonly isDenial: boolean;
-  /** The proxy says that it could not ask headgate. */
-  readonly isUnavailable: boolean;
-  /** Milliseconds since the epoch, by the clock of the proxy. */
-  readonly date: number | undefined;
-}
+export type Reply = Exclude<Awaited<ReturnType<typeof send>>, Error>;
 
 export type Claims = readonly (readonly [name: string, value: string])[];
 
 const TIMEOUT_MS = 5_000;
 
 /** Resolves to the Error if there is no answer. Only the beginning of a 503 is read. */
-export async function send(
-  target: Target,
-  claims: Claims = [],
-  method: 'GET' | 'HEAD' = 'GET',
-): Promise<Reply | Error> {
+export async function send(target: Target, claims: Claims = [], method: 'GET' | 'HEAD' = 'GET') {
   try {
     const response = await responseTo(target, claims, method);
     const header = (name: string) => response.headers[name]?.toString();
@@ -46,8 +29,11 @@ export async function send(
       bypass: header('x-ratelimit-bypass'),
       mode: header('x-ratelimit-mode'),
       retryAfter: header('retry-after'),
+      /** The answer is that of headgate. */
       isDenial: header('x-ratelimit-decision-id') !== undefined,
+      /** The proxy says that it could not ask headgate. */
       isUnavailable: status === 503 && (await beginOf(response)).includes('gateway_unavailable'),
+      /** Milliseconds since the epoch, by the clock of the proxy. */
       date: Number.isNaN(date) ? undefined : date,
     };
     // The rest of the body may be endless, or break off.

@@ -1,7 +1,10 @@
 /** Carries over `limit_req` of NGINX. Its leaky bucket lets the same requests pass as a token bucket of burst + 1. */
 import { readNginxConfig } from '../../proxy-files/nginx-syntax/config.ts';
-import { everyDirective, named } from '../../proxy-files/nginx-syntax/directive.ts';
-import { NginxSyntaxError } from '../../proxy-files/nginx-syntax/syntax-error.ts';
+import {
+  everyDirective,
+  NginxSyntaxError,
+  named,
+} from '../../proxy-files/nginx-syntax/directive.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { ImportError, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile } from '../shared/imported-limit.ts';

@@ -1,22 +1,9 @@
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
-import {
-  type IncludedText,
-  type IncludeProblem,
-  includeBudget,
-  type ProxyFiles,
-} from '../read/proxy-files.ts';
-import type { Directive } from './directive.ts';
+import { type IncludedText, includeBudget, type ProxyFiles } from '../read/proxy-files.ts';
+import { type Directive, NginxSyntaxError } from './directive.ts';
 import { parseNginx } from './parse.ts';
-import { NginxSyntaxError } from './syntax-error.ts';
 
-export interface NginxConfig {
-  readonly tree: readonly Directive[];
-  /** The texts of all files, the main one first. */
-  readonly text: string;
-  readonly problems: readonly IncludeProblem[];
-}
-
-export function readNginxConfig(files: ProxyFiles): NginxConfig {
+export function readNginxConfig(files: ProxyFiles) {
   const budget = includeBudget(files);
   const trees = new Map<string, readonly Directive[]>();
   const texts = [files.main.text];

@@ -1,4 +1,4 @@
-import type { FilePlace } from '../file-place.ts';
+import { type FilePlace, placeText } from '../file-place.ts';
 
 export interface Directive {
   readonly name: string;
@@ -23,4 +23,17 @@ export function everyDirective(directives: readonly Directive[]): Directive[] {
 
 export function directiveText({ name, args }: Pick<Directive, 'name' | 'args'>): string {
   return [name, ...args].join(' ');
+}
+
+export class NginxSyntaxError extends Error {
+  override readonly name = 'NginxSyntaxError';
+
+  readonly place: FilePlace;
+  readonly reason: string;
+
+  constructor(place: FilePlace, reason: string) {
+    super(`${placeText(place)}: ${reason}`);
+    this.place = place;
+    this.reason = reason;
+  }
 }

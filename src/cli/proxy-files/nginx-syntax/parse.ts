@@ -1,8 +1,7 @@
 /** Refuses what NGINX refuses, and knows no directives but those that differ in syntax. */
 import { lineText } from '../file-place.ts';
 import type { ProxyText } from '../read/proxy-files.ts';
-import type { Directive } from './directive.ts';
-import { NginxSyntaxError } from './syntax-error.ts';
+import { type Directive, NginxSyntaxError } from './directive.ts';
 import { NginxTokens, type Token } from './tokens.ts';
 
 const MAX_DEPTH = 50;

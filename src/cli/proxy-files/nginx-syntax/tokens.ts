@@ -1,7 +1,8 @@
 /** Splits the text of an NGINX file into words and signs, by the rules of `ngx_conf_read_token`. */
+import { LineCounter } from 'yaml';
 import type { FilePlace } from '../file-place.ts';
 import type { ProxyText } from '../read/proxy-files.ts';
-import { NginxSyntaxError } from './syntax-error.ts';
+import { NginxSyntaxError } from './directive.ts';
 
 export interface Token {
   /** A word without its quotes and escapes, or one of the signs `;`, `{` and `}`. */
@@ -40,10 +41,8 @@ const LUA = /(?:--)?\[(=*)\[|--[^\n]*|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\
 export class NginxTokens {
   readonly #file: string;
   readonly #text: string;
+  readonly #lines = new LineCounter();
   #at: number;
-  #line = 1;
-  #lineStart = 0;
-  #lineEnd: number;
   #words = 0;
   #isPart = false;
 
@@ -51,28 +50,24 @@ export class NginxTokens {
     this.#file = name;
     this.#text = text;
     this.#at = text.startsWith('\ufeff') ? 1 : 0;
-    this.#lineStart = this.#at;
-    this.#lineEnd = this.#endOfLine(this.#at);
+    this.#lines.addNewLine(this.#at);
+    for (const { index } of text.matchAll(/\n/g)) this.#lines.addNewLine(index + 1);
   }
 
   /** Undefined at the end of the file. Throws an NginxSyntaxError. */
   next(): Token | undefined {
-    this.#skipBlanks();
-    const char = this.#text[this.#at];
-    if (char === undefined) return undefined;
-    const place = this.#place();
-    if (++this.#words > MAX_WORDS)
-      throw new NginxSyntaxError(place, `the file has more than ${MAX_WORDS} words`);
-    const isPart = this.#isPart;
-    if (char === ';' || char === '{' || char === '}') {
-      this.#at++;
-      return { text: char, written: char, isSign: true, place, isPart };
-    }
+    while (this.#match(BLANKS) !== undefined || this.#skipComment());
     const start = this.#at;
-    const inside = char === '"' || char === "'" ? this.#quoted(char) : this.#word();
+    const char = this.#text[start];
+    if (char === undefined) return undefined;
+    if (++this.#words > MAX_WORDS)
+      throw this.#error(`the file has more than ${MAX_WORDS} words`, start);
+    const isSign = char === ';' || char === '{' || char === '}';
+    const inside = isSign ? char : this.#word(char);
+    this.#at += isSign ? 1 : 0;
     const written = this.#text.slice(start, this.#at);
     const text = inside.replaceAll(ESCAPED, (_, each: string) => CONTROL[each] ?? each);
-    return { text, written, isSign: false, place, isPart };
+    return { text, written, isSign, place: this.#placeOf(start), isPart: this.#isPart };
   }
 
   /** Skips Lua code with the brace that ends its block, after the one that begins it. */
@@ -80,52 +75,48 @@ export class NginxTokens {
     const end = endOfLua(this.#text, this.#at);
     if (end === undefined) {
       const reason = 'this block of Lua has no end: close its braces, texts and comments';
-      throw new NginxSyntaxError(this.#place(), reason);
+      throw this.#error(reason, this.#at);
     }
     this.#at = end;
   }
 
-  #skipBlanks(): void {
-    while (this.#match(BLANKS) !== undefined || this.#skipComment());
-  }
-
   #skipComment(): boolean {
-    const place = this.#text[this.#at] === '#' ? this.#place() : undefined;
+    const start = this.#at;
     const [comment] = this.#match(COMMENT) ?? [];
-    if (comment === undefined || place === undefined) return false;
+    if (comment === undefined) return false;
     // The sign before it does not count.
-    this.#refuseLonger(comment.length - 1, place);
+    this.#refuseLonger(comment.length - 1, start);
     const mark = PART.exec(comment)?.[1];
     if (mark !== undefined) this.#isPart = mark !== 'end of part';
     return true;
   }
 
-  #word(): string {
-    const place = this.#place();
+  #word(char: string): string {
+    const start = this.#at;
+    if (char === '"' || char === "'") return this.#quoted(char);
     const [word] = this.#match(WORD) ?? [];
-    if (word === undefined) throw new NginxSyntaxError(place, 'the file ends with a backslash');
-    this.#refuseLonger(word.length, place);
+    if (word === undefined) throw this.#error('the file ends with a backslash', start);
+    this.#refuseLonger(word.length, start);
     return word;
   }
 
   #quoted(quote: '"' | "'"): string {
-    const place = this.#place();
     const [, inside] = this.#match(QUOTED[quote]) ?? [];
     if (inside === undefined) {
       const reason = `this ${quote} has no end within ${MAX_LENGTH} characters: add a ${quote}`;
-      throw new NginxSyntaxError(place, reason);
+      throw this.#error(reason, this.#at);
     }
+    const end = this.#at;
     if (this.#match(AFTER_QUOTED) === undefined) {
       const reason = `after this ${quote} a space, a ";" or a "{" is missing`;
-      throw new NginxSyntaxError(this.#place(-1), reason);
+      throw this.#error(reason, end - 1);
     }
-    this.#at = QUOTED[quote].lastIndex;
+    this.#at = end;
     return inside;
   }
 
-  #refuseLonger(length: number, place: FilePlace): void {
-    if (length > MAX_LENGTH)
-      throw new NginxSyntaxError(place, `has more than ${MAX_LENGTH} characters`);
+  #refuseLonger(length: number, start: number): void {
+    if (length > MAX_LENGTH) throw this.#error(`has more than ${MAX_LENGTH} characters`, start);
   }
 
   #match(pattern: RegExp): RegExpExecArray | undefined {
@@ -135,19 +126,13 @@ export class NginxTokens {
     return match;
   }
 
-  #place(shift = 0): FilePlace {
-    const at = this.#at + shift;
-    while (this.#lineEnd < at) {
-      this.#line++;
-      this.#lineStart = this.#lineEnd + 1;
-      this.#lineEnd = this.#endOfLine(this.#lineStart);
-    }
-    return { file: this.#file, line: this.#line, column: at - this.#lineStart + 1 };
+  #error(reason: string, at: number): NginxSyntaxError {
+    return new NginxSyntaxError(this.#placeOf(at), reason);
   }
 
-  #endOfLine(start: number): number {
-    const end = this.#text.indexOf('\n', start);
-    return end === -1 ? this.#text.length : end;
+  #placeOf(at: number): FilePlace {
+    const { line, col: column } = this.#lines.linePos(at);
+    return { file: this.#file, line, column };
   }
 }
 

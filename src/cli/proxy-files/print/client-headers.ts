@@ -1,19 +1,16 @@
 import { allLimits, type ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 
-export interface ClientHeaders {
-  readonly passed: readonly string[];
-  /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
-  readonly owned: readonly string[];
-}
+export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
 type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
 
-export function clientHeadersOf({ identity, fallback, entries }: Readings): ClientHeaders {
+export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   const { sources, api_key, user, verified_headers, forwarded_header } = identity;
   const perHeader = [fallback, ...entries]
     .flatMap(allLimits)
     .filter(({ per }) => per.startsWith('header:'))
     .map(({ per }) => per.slice('header:'.length));
+  /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   const owned = new Set([
     ...(sources.includes('user') ? [user.header] : []),
     ...perHeader.filter((name) => verified_headers.includes(name)),

@@ -61,13 +61,9 @@ export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRul
 
 const WILD = /\/(:\w+|[*])/g;
 
-interface Route {
-  readonly refuses: boolean;
-  readonly always: boolean;
-  readonly match: RouteMatch;
-}
+type Route = ReturnType<typeof toRoute>;
 
-function toRoute(entry: PolicyEntry): Route {
+function toRoute(entry: PolicyEntry) {
   const match = routeMatchOf(entry, false);
   return {
     // A policy that is not enforced refuses no requests either if the gateway is down.

@@ -6,7 +6,6 @@ import type { Include, Writer } from './writer.ts';
 
 export const caddy: Writer = {
   file: 'caddy/Caddyfile',
-  besides: [],
   includes: [
     part('global', 'headgate-global.caddy', 'in the global options'),
     part('file', 'headgate.caddy', 'above your sites'),

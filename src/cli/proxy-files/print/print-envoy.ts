@@ -10,7 +10,6 @@ function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly str
   const local = (port: number) => `socket_address: { address: 127.0.0.1, port_value: ${port} }`;
   return {
     file,
-    besides: [],
     gateway: { shipped: local(gatewayPort), write: socketAddress },
     application: { shipped: local(3000), write: socketAddress },
     listener: { file, shipped: '{ address: 0.0.0.0, port_value: 8000 }' },

@@ -5,7 +5,6 @@ import { type Include, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {
   file: 'nginx/nginx.conf',
-  besides: [],
   includes: [
     part('http', 'in the block http'),
     part(

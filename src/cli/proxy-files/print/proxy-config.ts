@@ -30,16 +30,11 @@ export interface ProxyConfigInput {
   readonly include: boolean | string;
 }
 
-export interface ProxyConfig {
-  readonly text: string;
-  readonly besides: readonly string[];
-}
-
 /** Throws a RangeError if the proxy cannot use an address or a port, or has no part for the place. */
-export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
+export function proxyConfig(input: ProxyConfigInput) {
   const { proxy, policies, sendsSecret } = input;
   const writer = writerOf(proxy);
-  const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
+  const besides = (writer.besides ?? []).map((path) => ({ name: posix.basename(path), path }));
   const other = besides.find(({ name }) => name === input.include);
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);
@@ -80,15 +75,10 @@ function partsWanted(text: string, include: boolean | string, { includes = [] }:
 
 const FAILURE_REGION = 'refused without the gateway';
 
-interface FailureRegion {
-  readonly text: string;
-  readonly entries: readonly unknown[] | undefined;
-}
-
 /** Returns undefined if the proxy lacks the region with the routes that it has to refuse without a gateway. */
 export function isSameFailureRegion(
   proxy: string,
-  { text, entries }: FailureRegion,
+  { text, entries }: { readonly text: string; readonly entries?: readonly unknown[] | undefined },
   policies: ValidFile,
 ): boolean | undefined {
   const headers = clientHeadersOf(policies);

@@ -14,14 +14,14 @@ export interface ProxyFile {
 }
 
 export function proxyFileNames(proxy: string): string[] {
-  const { file, besides } = writerOf(proxy);
+  const { file, besides = [] } = writerOf(proxy);
   return [file, ...besides].map((path) => posix.basename(path));
 }
 
 /** Returns files for one folder, the main one first. Throws like `proxyConfig`. */
 export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
   const writer = writerOf(input.proxy);
-  const { file, besides, listener } = writer;
+  const { file, besides = [], listener } = writer;
   if (input.ownPort === input.port)
     throw new RangeError(`clients connect to port ${input.port}: choose another --own-port`);
   const edits = editsBehind(input.front, writer);
@@ -70,7 +70,7 @@ export interface PartFile extends ProxyFile {
 
 /** Returns files with parts for a configuration that exists. Throws like `proxyConfig`. */
 export function partFiles(input: Omit<ProxyConfigInput, 'include'>): PartFile[] {
-  const { file, includes, besides } = writerOf(input.proxy);
+  const { file, includes, besides = [] } = writerOf(input.proxy);
   const part = (name: string, wanted: true | string, include?: Include): PartFile => ({
     name: name.startsWith('headgate') ? name : `headgate-${name}`,
     text: proxyConfig({ ...input, include: wanted }).text,

@@ -45,22 +45,16 @@ export function regionLines(text: string, name: string): string[] | undefined {
   return lines.slice(start + 1, end === -1 ? undefined : end);
 }
 
-const PART_START = /^\s*# headgate: part for /;
-const PART_END = /^\s*# headgate: end of part$/;
+const PART = /^([ \t]*)# headgate: part for [\s\S]*?# headgate: end of part$/gm;
 
 export function partsOf(text: string): string {
-  const parts: string[] = [];
-  let indent: string | undefined;
-  for (const line of text.split('\n')) {
-    if (indent === undefined && PART_START.test(line)) {
-      indent = line.slice(0, line.indexOf('#'));
-      if (parts.length > 0) parts.push('');
-    }
-    if (indent === undefined) continue;
-    parts.push(line.startsWith(indent) ? line.slice(indent.length) : line.trimStart());
-    if (PART_END.test(line)) indent = undefined;
-  }
-  return `${parts.join('\n')}\n`;
+  const parts = [...text.matchAll(PART)].map(([part, indent = '']) =>
+    part
+      .split('\n')
+      .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line.trimStart()))
+      .join('\n'),
+  );
+  return `${parts.join('\n\n')}\n`;
 }
 
 /** Finds parts with this word among the first three of their place. Throws a RangeError, which names the words of `known`. */

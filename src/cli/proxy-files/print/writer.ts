@@ -35,7 +35,7 @@ export interface Include {
 export interface Writer {
   readonly file: string;
   /** Other files that the proxy needs. They are used unchanged. */
-  readonly besides: readonly string[];
+  readonly besides?: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
   readonly ownPort?: number;

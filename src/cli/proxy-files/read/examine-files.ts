@@ -13,10 +13,9 @@ import {
   type ReadProxyFile,
 } from './reader.ts';
 import { rewriteFindings } from './rewrites.ts';
-import { uncheckedRoutes } from './routes.ts';
 import { type Comparison, compareSecret, misfits } from './settings-comparison.ts';
 import { readOtherTraefik, readTraefik } from './traefik/reader.ts';
-import { uncheckedPaths } from './unchecked-paths.ts';
+import { uncheckedPaths, uncheckedRoutes } from './unchecked-paths.ts';
 
 /** The first one that knows the file reads it. The reader of NGINX takes every file. */
 const READERS: readonly ReadProxyFile[] = [

@@ -7,10 +7,7 @@ import { canonicalPath } from '../../../gateway/core/path/path.ts';
 /** Undefined if there are others, or the file of the proxy does not name them. */
 export type Hosts = readonly string[] | undefined;
 
-export interface PathPolicies {
-  readonly named: readonly { readonly entry: PolicyEntry; readonly paths: readonly string[] }[];
-  policiesFor(path: string): readonly PolicyEntry[];
-}
+export type PathPolicies = ReturnType<typeof pathPolicies>;
 
 const ANY_HOST = 'a-sample.invalid';
 /** Routes of proxies often tell numbers from words. */
@@ -22,7 +19,7 @@ export function hostsOf(names: readonly string[]): Hosts {
   return isKnown ? names.map((name) => name.toLowerCase()) : undefined;
 }
 
-export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts): PathPolicies {
+export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts) {
   const limiting = entries.filter((entry) => namesPath(entry) && mayConcern(entry, hosts));
   const routes = (always: boolean) =>
     limiting
@@ -43,7 +40,7 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
   };
   return {
     named: limiting.map((entry) => ({ entry, paths: samplesOf(entry) })),
-    policiesFor(path) {
+    policiesFor(path: string) {
       const found = known.get(path) ?? find(path);
       known.set(path, found);
       return found;

@@ -2,8 +2,7 @@ import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
-import type { Route } from './routes.ts';
-import type { Site } from './unchecked-paths.ts';
+import type { Route, Site } from './unchecked-paths.ts';
 
 export interface ProxyFile {
   readonly file: string;
@@ -38,9 +37,9 @@ export interface ProxyFacts {
   readonly secret: string | undefined;
   /** `127.0.0.1:8080` or `unix:/run/headgate.sock`; empty if the file does not name one. */
   readonly gateways: readonly string[];
-  readonly losesDenials: boolean;
+  readonly losesDenials?: boolean;
   /** Applies while no gateway answers. */
-  readonly refusesAll: boolean;
+  readonly refusesAll?: boolean;
   /** The entries of the printed region for a gateway failure, if the file is YAML. */
   readonly refused?: readonly unknown[] | undefined;
   readonly place?: string;

@@ -11,18 +11,12 @@ interface Image {
   readonly command?: readonly string[];
 }
 
+const ENVOY = { image: 'envoyproxy/envoy:v1.36.2', folder: '/etc/envoy' };
+
 const PROXY_IMAGES: Readonly<Record<string, Image>> = {
   nginx: { image: 'nginx:1.28.0-alpine', folder: '/etc/nginx' },
-  envoy: {
-    image: 'envoyproxy/envoy:v1.36.2',
-    folder: '/etc/envoy',
-    command: ['-c', '/etc/envoy/envoy.yaml'],
-  },
-  'envoy-grpc': {
-    image: 'envoyproxy/envoy:v1.36.2',
-    folder: '/etc/envoy',
-    command: ['-c', '/etc/envoy/envoy-grpc.yaml'],
-  },
+  envoy: { ...ENVOY, command: ['-c', '/etc/envoy/envoy.yaml'] },
+  'envoy-grpc': { ...ENVOY, command: ['-c', '/etc/envoy/envoy-grpc.yaml'] },
   caddy: { image: 'caddy:2.11.7-alpine', folder: '/etc/caddy' },
   haproxy: {
     image: 'haproxy:2.6.12-alpine',

@@ -1,18 +1,9 @@
 import { writerOf } from '../print/proxy-config.ts';
 import { proxyFileNames } from '../print/proxy-files.ts';
-import type { Include } from '../print/writer.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
 import { gatewaySettings, portsOf } from './gateway-settings.ts';
 
-export interface NextSteps {
-  readonly serve: string;
-  readonly proxy: string;
-  readonly includes: readonly Include[];
-  readonly curl: string;
-  /** Examines an existing configuration before it is loaded, and is empty for a new one. */
-  readonly examine: string;
-  readonly doctor: string;
-}
+export type NextSteps = ReturnType<typeof nextSteps>;
 
 const PROXY_COMMANDS: Readonly<Record<string, string>> = {
   nginx: `nginx -c "$PWD/nginx.conf" -g 'daemon off; pid /tmp/nginx.pid;'`,
@@ -29,7 +20,7 @@ const RELOAD_COMMANDS: Readonly<Record<string, string>> = {
 };
 
 /** Says what to type after `headgate init`. `headgate` is the command that runs headgate here. */
-export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
+export function nextSteps(answers: Answers, headgate = 'headgate') {
   const ports = portsOf(answers);
   // A setting that is a secret is not printed: it must be set already.
   const settings = gatewaySettings(answers, ports).flatMap(({ name, value }) =>
@@ -48,6 +39,7 @@ export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
       login === undefined
         ? `curl -i ${origin}/`
         : `for i in ${times}; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST ${origin}${login}; done`,
+    // An existing configuration is examined before it is loaded.
     examine: existing ? examination(proxy, doctor) : '',
     doctor: `${doctor} --through ${origin}/`,
   };

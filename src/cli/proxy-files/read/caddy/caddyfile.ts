@@ -1,13 +1,6 @@
 import { dirname } from 'node:path';
-import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { lineText } from '../../file-place.ts';
 import { includeBudget, includeFindings, type ProxyFiles } from '../proxy-files.ts';
-
-export interface CaddyConfig {
-  readonly text: string;
-  readonly lines: readonly CaddyLine[];
-  readonly findings: readonly Diagnostic[];
-}
 
 export interface CaddyLine {
   readonly text: string;
@@ -20,7 +13,7 @@ interface Part {
   readonly folder: string | undefined;
 }
 
-export function readCaddyfile(files: ProxyFiles): CaddyConfig {
+export function readCaddyfile(files: ProxyFiles) {
   const budget = includeBudget(files);
   const expanded = ({ name, text, folder }: Part, open: readonly string[]): CaddyLine[] =>
     text.split('\n').flatMap((line, i) => {

@@ -56,7 +56,6 @@ function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
     secret: secret?.startsWith('{') ? FROM_ENVIRONMENT : secret,
     // The environment of Caddy is not known here.
     gateways: upstreamsOf(leading).filter((address) => !address.includes('{')),
-    losesDenials: false,
     refusesAll: !checks.some(passesFailures) && !hasErrorPage(sites, own),
   };
 }

@@ -1,7 +1,6 @@
 import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
-import type { Route } from '../routes.ts';
-import { fitsRule, type Site } from '../unchecked-paths.ts';
+import { fitsRule, type Route, type Site } from '../unchecked-paths.ts';
 import { hasCheck, isCheck, linesOf, matcherOf, passesOn, upstreamsOf } from './directives.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 
@@ -21,7 +20,9 @@ const TAKERS = [
 
 function takersIn({ block }: CaddyDirective): CaddyDirective[] {
   return TAKERS.flatMap((kind) =>
-    block.filter((line) => kind.test(line.name) && !isCheck(line)).sort(byPath),
+    block
+      .filter((line) => kind.test(line.name) && !isCheck(line))
+      .sort((a, b) => (pathOf(b)?.length ?? 0) - (pathOf(a)?.length ?? 0)),
   );
 }
 
@@ -78,10 +79,6 @@ function siteOf(site: CaddyDirective): Site {
 function pathOf(line: CaddyDirective): string | undefined {
   const matcher = matcherOf(line);
   return matcher?.startsWith('/') ? matcher : undefined;
-}
-
-function byPath(a: CaddyDirective, b: CaddyDirective): number {
-  return (pathOf(b)?.length ?? 0) - (pathOf(a)?.length ?? 0);
 }
 
 function takes(line: CaddyDirective, path: string): boolean {

@@ -7,20 +7,16 @@ export interface CaddyDirective {
   readonly place: string;
 }
 
-export interface CaddyTree {
-  readonly sites: readonly CaddyDirective[];
-  readonly options: readonly CaddyDirective[];
-  /** The keys are `headgate` of `(headgate)`, and `&name` of a named route. */
-  readonly snippets: ReadonlyMap<string, CaddyDirective>;
-}
+export type CaddyTree = ReturnType<typeof caddyTree>;
 
 const NO_BLOCK: readonly CaddyDirective[] = [];
 
 const MAX_DIRECTIVES = 50_000;
 const MAX_DEPTH = 20;
 
-export function caddyTree(lines: readonly CaddyLine[]): CaddyTree {
+export function caddyTree(lines: readonly CaddyLine[]) {
   const top = withoutBraces(blockFrom(caddyWords(lines)));
+  /** The keys are `headgate` of `(headgate)`, and `&name` of a named route. */
   const snippets = new Map<string, CaddyDirective>();
   const sites: CaddyDirective[] = [];
   let options: readonly CaddyDirective[] = [];
@@ -75,7 +71,7 @@ type Expand = (
   fill?: Fill,
 ) => CaddyDirective[];
 
-function expansion(snippets: CaddyTree['snippets']): Expand {
+function expansion(snippets: ReadonlyMap<string, CaddyDirective>): Expand {
   let count = 0;
   const expand: Expand = (directives, depth = 0, fill = (words) => words) =>
     directives.flatMap((each) => {

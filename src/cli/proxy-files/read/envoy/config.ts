@@ -1,4 +1,4 @@
-import { type Hosts, hostsOf } from '../path-policies.ts';
+import { hostsOf } from '../path-policies.ts';
 import {
   at,
   isMap,
@@ -11,25 +11,24 @@ import {
   yamlDocument,
 } from '../yaml.ts';
 
-export interface EnvoyFile {
-  readonly managers: readonly Manager[];
-  readonly tunnels: readonly YamlMap[];
-  /** The keys are names of clusters, and the values `127.0.0.1:3000` or `unix:/run/app.sock`. */
-  readonly endpoints: ReadonlyMap<string, readonly string[]>;
-  readonly placeOf: (map: YamlMap) => string;
-  readonly extAuthz: readonly Filter[];
-  readonly checks: readonly Filter[];
-}
+type Endpoints = ReadonlyMap<string, readonly string[]>;
+
+export type EnvoyFile = ReturnType<typeof readEnvoyFile>;
 
 export interface Manager {
   readonly map: YamlMap;
   readonly what: string;
+  readonly check: Filter | undefined;
   /** Only listeners of the same Envoy connect to it. */
   readonly isInternal: boolean;
   readonly filters: readonly Filter[];
   readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
   readonly routes: readonly EnvoyRoute[];
+}
+
+export interface CheckedManager extends Manager {
+  readonly check: Filter;
 }
 
 export interface Filter {
@@ -40,11 +39,7 @@ export interface Filter {
   readonly isConditional: boolean;
 }
 
-export interface VirtualHost {
-  readonly names: Hosts;
-  readonly levels: readonly YamlMap[];
-  readonly routes: readonly EnvoyRoute[];
-}
+export type VirtualHost = ReturnType<typeof hostOf>;
 
 export interface EnvoyRoute {
   readonly map: YamlMap;
@@ -57,28 +52,38 @@ export interface EnvoyRoute {
 const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
 
 /** Throws a RangeError with the place if the text is not YAML. */
-export function readEnvoyFile(file: string, text: string): EnvoyFile {
+export function readEnvoyFile(file: string, text: string) {
   const yaml = yamlDocument(withProtoNames(text));
   const listeners = listenersOfManagers(yaml);
-  const managers = mapsWith(yaml, 'http_filters').map((map) => managerOf(map, listeners.get(map)));
-  const endpoints = new Map(
+  const all = mapsWith(yaml, 'http_filters').map((map) => managerOf(map, listeners.get(map)));
+  /** The keys are names of clusters, and the values `127.0.0.1:3000` or `unix:/run/app.sock`. */
+  const endpoints: Endpoints = new Map(
     mapsWith(yaml, 'load_assignment').map((cluster) => [
       String(cluster.name),
       endpointsOf(cluster),
     ]),
   );
+  const checks = headgateFilters(
+    all.flatMap(({ filters }) => filters.filter(isExtAuthz)),
+    endpoints,
+  );
+  const managers = all.map(
+    (manager): Manager => ({
+      ...manager,
+      check: manager.filters.find(({ config }) => checks.some((each) => each.config === config)),
+    }),
+  );
   return {
     managers,
+    /** Those of the managers that ask headgate. */
+    checked: managers.filter((each): each is CheckedManager => each.check !== undefined),
     tunnels: mapsWith(yaml, '@type').filter((each) =>
       /\.tcp_proxy\.v\w+\.TcpProxy$/.test(String(each['@type'])),
     ),
     endpoints,
-    placeOf: (map) => `${file}:${lineOf(map)}`,
+    placeOf: (map: YamlMap) => `${file}:${lineOf(map)}`,
     extAuthz: filtersIn(mapsWith(yaml, 'typed_config')).filter(isExtAuthz),
-    checks: headgateFilters(
-      managers.flatMap(({ filters }) => filters.filter(isExtAuthz)),
-      endpoints,
-    ),
+    checks,
   };
 }
 
@@ -89,7 +94,7 @@ export function isExtAuthz({ config }: Filter): boolean {
 /** Returns the filters of headgate. They need a mark only if a file has several services. */
 export function headgateFilters(
   filters: readonly Filter[],
-  endpoints: EnvoyFile['endpoints'],
+  endpoints: Endpoints,
 ): readonly Filter[] {
   const marked = filters.filter((filter) => isMarked(filter, endpoints));
   if (marked.length > 0) return marked;
@@ -98,7 +103,7 @@ export function headgateFilters(
 }
 
 /** The mark is headgate's name in the filter or in an address, or its path. */
-function isMarked({ name, config }: Filter, endpoints: EnvoyFile['endpoints']): boolean {
+function isMarked({ name, config }: Filter, endpoints: Endpoints): boolean {
   const addresses = endpoints.get(clusterOf(config) ?? '') ?? [];
   const texts = [name, JSON.stringify(config), ...addresses];
   const prefix = textAt(config, 'http_service', 'path_prefix');
@@ -113,10 +118,6 @@ export function clusterOf(config: unknown): string | undefined {
   );
 }
 
-export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | undefined {
-  return filters.find(({ config }) => checks.some((each) => each.config === config));
-}
-
 function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
   const found = new Map<YamlMap, YamlMap>();
   for (const key of ['filter_chains', 'default_filter_chain'])
@@ -126,7 +127,7 @@ function listenersOfManagers(yaml: unknown): ReadonlyMap<YamlMap, YamlMap> {
   return found;
 }
 
-function managerOf(map: YamlMap, listener: YamlMap | undefined): Manager {
+function managerOf(map: YamlMap, listener: YamlMap | undefined): Omit<Manager, 'check'> {
   const name = textAt(listener, 'name') ?? textAt(map, 'stat_prefix') ?? 'without name';
   const scopes = mapsAt(
     map,
@@ -147,7 +148,7 @@ function managerOf(map: YamlMap, listener: YamlMap | undefined): Manager {
   };
 }
 
-function hostOf(host: YamlMap, owner: YamlMap): VirtualHost {
+function hostOf(host: YamlMap, owner: YamlMap) {
   // A matcher has routes as actions.
   const matched = mapsWith(host.matcher, '@type').filter((each) =>
     /\.Route$/.test(String(each['@type'])),
@@ -156,33 +157,23 @@ function hostOf(host: YamlMap, owner: YamlMap): VirtualHost {
   return {
     levels,
     names: hostsOf(listAt(host, 'domains').map(String)),
-    routes: [...mapsAt(host, 'routes'), ...matched].map((map) => ({
-      map,
-      match: map.match,
-      action: map.route,
-      levels: [map, ...levels],
-    })),
+    routes: [...mapsAt(host, 'routes'), ...matched].map(
+      (map): EnvoyRoute => ({
+        map,
+        match: map.match,
+        action: map.route,
+        levels: [map, ...levels],
+      }),
+    ),
   };
 }
 
 export function filtersIn(maps: readonly YamlMap[]): Filter[] {
   return maps.map((map): Filter => {
-    const name = textAt(map, 'name') ?? '';
-    const config = at(map, 'typed_config');
-    const inner = textAt(config, '@type') === EXT_AUTHZ ? undefined : innerCheck(config);
-    return { map, name, config: inner ?? config, isConditional: inner !== undefined };
+    const outer = at(map, 'typed_config');
+    const config = mapsWith(outer, '@type').find((each) => each['@type'] === EXT_AUTHZ) ?? outer;
+    return { map, name: textAt(map, 'name') ?? '', config, isConditional: config !== outer };
   });
-}
-
-function innerCheck(value: unknown): unknown {
-  // A set, because aliases may repeat a value many times.
-  const open = new Set([value]);
-  for (const each of open) {
-    if (textAt(each, '@type') === EXT_AUTHZ) return each;
-    if (typeof each !== 'object' || each === null) continue;
-    for (const inner of Object.values(each)) open.add(inner);
-  }
-  return undefined;
 }
 
 function endpointsOf(cluster: unknown): string[] {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
 import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
-import { checkOf, type EnvoyFile, type Filter, type Manager } from './config.ts';
+import type { CheckedManager, EnvoyFile, Filter, Manager } from './config.ts';
 import {
   isExactPath,
   isNarrow,
@@ -11,23 +11,14 @@ import {
   settingsOf,
 } from './route.ts';
 
-interface Input {
-  readonly manager: Manager;
-  readonly check: Filter;
-  readonly placeOf: EnvoyFile['placeOf'];
-}
+type PlaceOf = EnvoyFile['placeOf'];
 
-export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
-  return envoy.managers.flatMap((manager) => {
-    const check = checkOf(manager, envoy);
-    if (check === undefined) return [];
-    const input = { manager, check, placeOf: envoy.placeOf };
-    return [
-      ...checkFindings(input),
-      ...everyLevel(manager).flatMap((level) => levelFindings(level, input)),
-      ...oddSpellings(input),
-    ];
-  });
+export function envoyFindings({ checked, placeOf }: EnvoyFile): Diagnostic[] {
+  return checked.flatMap((manager) => [
+    ...checkFindings(manager, placeOf),
+    ...everyLevel(manager).flatMap((level) => levelFindings(level, manager, placeOf(level))),
+    ...oddSpellings(manager, placeOf),
+  ]);
 }
 
 function everyLevel({ hosts }: Manager): YamlMap[] {
@@ -39,8 +30,7 @@ function everyLevel({ hosts }: Manager): YamlMap[] {
 }
 
 /** Finds settings whose filter does not exist or exists twice, or with their own service. */
-function levelFindings(level: YamlMap, { manager, placeOf }: Input): Diagnostic[] {
-  const place = placeOf(level);
+function levelFindings(level: YamlMap, manager: Manager, place: string): Diagnostic[] {
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
     const { length } = manager.filters.filter(({ name }) => name === filter);
     if (isExtAuthz && length === 0)
@@ -54,9 +44,9 @@ function levelFindings(level: YamlMap, { manager, placeOf }: Input): Diagnostic[
 }
 
 /** Finds routes without the check, or with their own policy, that take all paths with a beginning. */
-function oddSpellings({ manager, check, placeOf }: Input): Diagnostic[] {
-  if (isNormalized(manager.map)) return [];
-  return manager.routes.flatMap(({ map, match }) => {
+function oddSpellings({ map, check, routes }: CheckedManager, placeOf: PlaceOf): Diagnostic[] {
+  if (isNormalized(map)) return [];
+  return routes.flatMap(({ map, match }) => {
     const own = settingsOf(map).find(({ filter }) => filter === check.name);
     const effect = effectOf(own);
     if (effect === undefined || isExactPath(match) || !isNarrow(match)) return [];
@@ -76,7 +66,8 @@ function isNormalized(manager: YamlMap): boolean {
   return at(manager, 'normalize_path') === true && isUnescaped;
 }
 
-function checkFindings({ manager, check, placeOf }: Input): Diagnostic[] {
+function checkFindings(manager: CheckedManager, placeOf: PlaceOf): Diagnostic[] {
+  const { check } = manager;
   const { name, config, map } = check;
   const marks = ['filter_enabled_metadata', 'shadow_mode'].filter(
     (key) => (at(config, key) ?? false) !== false,
@@ -84,12 +75,12 @@ function checkFindings({ manager, check, placeOf }: Input): Diagnostic[] {
   const unenforced = [
     partly(check),
     ...marks.map((key) => `${name} has ${key}, so some requests pass whatever headgate answers`),
-    offEverywhere(manager, check),
+    offEverywhere(manager),
   ];
   const problems = [
     ...unenforced.map((text) => ['check-not-enforced', text] as const),
     ['check-timeout', timeout(check)] as const,
-    ['request-id-from-client', requestId(manager, check)] as const,
+    ['request-id-from-client', requestId(manager)] as const,
   ];
   return problems.flatMap(([id, text]) =>
     text === undefined ? [] : [found(id, placeOf(map), text)],
@@ -115,7 +106,7 @@ function partly({ name, config, isConditional }: Filter): string | undefined {
   return `${name} checks ${share * 100} % of the requests (filter_enabled); the others ${others}`;
 }
 
-function offEverywhere({ routes }: Manager, check: Filter): string | undefined {
+function offEverywhere({ routes, check }: CheckedManager): string | undefined {
   const isOff = routes.length > 0 && routes.every(({ levels }) => isSwitchedOff(check, levels));
   return isOff ? `${check.name} is disabled for every route of the listener` : undefined;
 }
@@ -139,8 +130,8 @@ function timeout({ config }: Filter): string | undefined {
 
 const REQUEST_ID = 'x-headgate-request-id';
 
-function requestId(manager: Manager, check: Filter): string | undefined {
-  if (!sendsRequestId(manager, check)) return undefined;
+function requestId(manager: CheckedManager): string | undefined {
+  if (!sendsRequestId(manager)) return undefined;
   if (at(manager.map, 'preserve_external_request_id') === true)
     return 'preserve_external_request_id lets clients choose the id by which headgate counts a request once';
   if (at(manager.map, 'use_remote_address') !== true)
@@ -151,7 +142,8 @@ function requestId(manager: Manager, check: Filter): string | undefined {
 }
 
 /** Over HTTP the filter sends it, over gRPC a route names the header. */
-export function sendsRequestId(manager: Manager, { name, config }: Filter): boolean {
+export function sendsRequestId(manager: CheckedManager): boolean {
+  const { name, config } = manager.check;
   const sent = listAt(config, 'http_service', 'authorization_request', 'headers_to_add');
   if (sent.some((each) => textAt(each, 'key')?.toLowerCase() === REQUEST_ID)) return true;
   return everyLevel(manager)

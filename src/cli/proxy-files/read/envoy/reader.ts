@@ -40,7 +40,6 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
     owned: new Set(sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? '')),
     secret: textAt(secret, 'value'),
     gateways: endpoints.get(clusterOf(filter) ?? '') ?? [],
-    losesDenials: false,
     refusesAll: at(filter, 'failure_mode_allow') !== true,
     refused: managers
       .flatMap(({ filters }) => filters)

@@ -9,29 +9,20 @@ import {
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { at, textAt } from '../yaml.ts';
-import {
-  checkOf,
-  type EnvoyFile,
-  type EnvoyRoute,
-  type Filter,
-  type Manager,
-  type VirtualHost,
-} from './config.ts';
+import type { CheckedManager, EnvoyFile, EnvoyRoute, VirtualHost } from './config.ts';
 import { sendsRequestId } from './findings.ts';
 import { isCertain, isExactPath, mayMatch, pathOf, routeName, settingsOf } from './route.ts';
 import { clustersOf } from './routes.ts';
 
-export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
-  return envoy.managers.flatMap((manager) => {
-    const check = checkOf(manager, envoy);
-    if (check === undefined) return [];
-    return manager.hosts.flatMap((host) =>
+export function envoyRewrites({ checked, placeOf }: EnvoyFile): Rewrite[] {
+  return checked.flatMap((manager) =>
+    manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {
         const { match } = route;
         const samples = expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '');
-        return allChanges(route, manager, check).map(({ key, change }) => ({
+        return allChanges(route, manager).map(({ key, change }) => ({
           what: `${key} of ${routeName(match)}`,
-          place: envoy.placeOf(route.map),
+          place: placeOf(route.map),
           hosts: host.names,
           change,
           sent: [pathOf(match) ?? '', ...samples],
@@ -39,8 +30,8 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
           isServed: (path) => isServedAsItIs(path, route, host),
         }));
       }),
-    );
-  });
+    ),
+  );
 }
 
 interface Changing {
@@ -48,13 +39,13 @@ interface Changing {
   readonly change: PathChange | undefined;
 }
 
-function allChanges(route: EnvoyRoute, manager: Manager, check: Filter): Changing[] {
+function allChanges(route: EnvoyRoute, manager: CheckedManager): Changing[] {
   // Envoy follows redirects of the application. With one request id, headgate decides once.
   const key = 'internal_redirect_policy';
-  const isOn = at(route.action, key) !== undefined && sendsRequestId(manager, check);
+  const isOn = at(route.action, key) !== undefined && sendsRequestId(manager);
   const namesPolicy = route.levels
     .flatMap(settingsOf)
-    .some(({ filter, policy }) => filter === check.name && policy !== undefined);
+    .some(({ filter, policy }) => filter === manager.check.name && policy !== undefined);
   return [...(isOn ? [{ key, change: undefined }] : []), ...(namesPolicy ? [] : changesBy(route))];
 }
 

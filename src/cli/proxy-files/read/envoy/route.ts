@@ -41,16 +41,9 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
   return matchesExpression(`^${expression}$`, path, ignoresCase);
 }
 
-export interface Setting {
-  readonly filter: string;
-  readonly isOff: boolean;
-  readonly policy: string | undefined;
-  readonly hasRequestId: boolean;
-  readonly hasService: boolean;
-  readonly isExtAuthz: boolean;
-}
+export type Setting = ReturnType<typeof settingsOf>[number];
 
-export function settingsOf(level: YamlMap): Setting[] {
+export function settingsOf(level: YamlMap) {
   const all = at(level, 'typed_per_filter_config');
   return Object.entries(isMap(all) ? all : {}).map(([filter, outer]) => {
     const inner = at(outer, 'config') ?? outer;

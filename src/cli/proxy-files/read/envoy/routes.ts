@@ -1,9 +1,7 @@
 import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
-import type { Site } from '../unchecked-paths.ts';
+import type { Route, Site } from '../unchecked-paths.ts';
 import { at, isMap, listAt, mapsAt, textAt, type YamlMap } from '../yaml.ts';
 import {
-  checkOf,
   clusterOf,
   type EnvoyFile,
   type Filter,
@@ -38,8 +36,7 @@ interface Target extends Omit<Route, 'servers'> {
 }
 
 function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
-  const { map, what, routes } = manager;
-  const check = checkOf(manager, envoy);
+  const { map, what, routes, check } = manager;
   if (check === undefined && manager.isInternal) return [];
   if (check === undefined) return uncheckedTargets(actionsOf(routes), what, envoy.placeOf(map));
   return [
@@ -116,11 +113,9 @@ export function clustersOf(
   return one === undefined ? weighted : [{ cluster: one }, ...weighted];
 }
 
-export function envoySites(envoy: EnvoyFile): Site[] {
-  return envoy.managers.flatMap((manager) => {
-    const filter = checkOf(manager, envoy);
-    if (filter === undefined) return [];
-    return manager.hosts.map(
+export function envoySites({ checked, placeOf }: EnvoyFile): Site[] {
+  return checked.flatMap(({ hosts, check }) =>
+    hosts.map(
       ({ names, routes }): Site => ({
         hosts: names,
         paths: routes.flatMap(({ match }) => pathOf(match) ?? []),
@@ -129,10 +124,10 @@ export function envoySites(envoy: EnvoyFile): Site[] {
           if (route === undefined) return undefined;
           const { map, match, action, levels } = route;
           if (!isCertain(match) || !mayMatch(match, path)) return undefined;
-          const isUnchecked = isMap(action) && isSwitchedOff(filter, levels);
-          return { what: routeName(match), place: envoy.placeOf(map), isUnchecked };
+          const isUnchecked = isMap(action) && isSwitchedOff(check, levels);
+          return { what: routeName(match), place: placeOf(map), isUnchecked };
         },
       }),
-    );
-  });
+    ),
+  );
 }

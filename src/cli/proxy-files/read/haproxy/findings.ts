@@ -66,15 +66,11 @@ function withoutDefaults(sections: readonly Section[], parts: readonly Section[]
     ({ kind, number }) => kind === 'defaults' && number < (empty?.number ?? 0),
   );
   if (empty === undefined || others.length === 0) return [];
-  const lost = sections.filter(
-    (each) => each.defaults === empty && !each.isFrom && !parts.includes(each) && isProxy(each),
-  );
+  const lost = sections
+    .filter(({ kind }) => /^(frontend|listen|backend)$/.test(kind))
+    .filter((each) => each.defaults === empty && !each.isFrom && !parts.includes(each));
   if (lost.length === 0) return [];
   const names = lost.map(({ kind, name, number }) => `${kind} ${name} (line ${number})`).join(', ');
   const problem = `${names} inherit nothing, because defaults headgate comes after the defaults of line ${others.at(-1)?.number}`;
   return [found('defaults-lost', empty.place, problem)];
-}
-
-function isProxy({ kind }: Section): boolean {
-  return /^(frontend|listen|backend)$/.test(kind);
 }

@@ -29,8 +29,6 @@ function factsOf(sections: readonly Section[]): ProxyFacts | undefined {
     owned: new Set(rules.flatMap(ownedHeader)),
     secret: rules.flatMap(secretOf)[0],
     gateways: serversOf(gatewayOf(sections)?.lines ?? []),
-    losesDenials: false,
-    refusesAll: false,
   };
 }
 

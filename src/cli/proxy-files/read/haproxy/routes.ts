@@ -1,6 +1,5 @@
 import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
-import type { Site } from '../unchecked-paths.ts';
+import type { Route, Site } from '../unchecked-paths.ts';
 import { conditionAt, holds } from './conditions.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
 
@@ -13,13 +12,9 @@ export function haproxyRoutes(sections: readonly Section[]): Route[] {
   }));
 }
 
-export interface Passage {
-  readonly from: Section;
-  readonly to: Section;
-  readonly line: Line | undefined;
-}
+export type Passage = ReturnType<typeof passagesOf>[number];
 
-export function passagesOf(sections: readonly Section[]): Passage[] {
+export function passagesOf(sections: readonly Section[]) {
   return sections.flatMap((from) => {
     if ((from.kind !== 'frontend' && from.kind !== 'listen') || takesEveryRequest(from)) return [];
     const lines = linesWithin(from);

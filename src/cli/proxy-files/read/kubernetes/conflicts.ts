@@ -39,18 +39,16 @@ function placesOf({ kind, value }: KubernetesObject): string[] {
       ),
     );
   if (kind === 'HTTPProxy') return [textAt(value, 'spec', 'virtualhost', 'fqdn') ?? ''];
+  const nameOf = (target: unknown) =>
+    ['kind', 'name', 'sectionName'].map((key) => textAt(target, key) ?? '').join(' ');
   const labels = at(value, 'spec', 'selector', 'matchLabels');
   const named = isMap(labels) ? [JSON.stringify(labels)] : [];
-  return [...named, ...targetsOf(value).map(targetName)];
+  return [...named, ...targetsOf(value).map(nameOf)];
 }
 
 function targetsOf(value: unknown): readonly unknown[] {
   const single = at(value, 'spec', 'targetRef');
   return [...listAt(value, 'spec', 'targetRefs'), ...(isMap(single) ? [single] : [])];
-}
-
-function targetName(target: unknown): string {
-  return ['kind', 'name', 'sectionName'].map((key) => textAt(target, key) ?? '').join(' ');
 }
 
 /** A SecurityPolicy for a route replaces the whole one for its gateway, unless it is merged. */

@@ -11,30 +11,16 @@ export interface KubernetesObject {
 }
 
 /** An object by which a proxy asks an authorizer. */
-export interface AuthorizerUse {
-  readonly object: KubernetesObject;
-  readonly place: string;
-  readonly what: string;
-  readonly authorizer: string;
-  readonly isHeadgate: boolean;
-  /** The object only describes an authorizer, and another object names it. */
-  readonly isProvider: boolean;
-}
+export type AuthorizerUse = ReturnType<typeof authorizersOf>[number];
 
-export interface Provider {
-  readonly name: string;
-  readonly service: string;
-  readonly isHeadgate: boolean;
-}
+type Provider = ReturnType<typeof providersOf>[number];
 
 const INGRESS_NGINX = 'nginx.ingress.kubernetes.io';
 
-export function authorizersOf(
-  object: KubernetesObject,
-  providers: readonly Provider[],
-): AuthorizerUse[] {
+export function authorizersOf(object: KubernetesObject, providers: readonly Provider[]) {
   const { value, kind, group, name: title, place } = object;
   const what = `the ${kind}${title === '' ? '' : ` ${title}`}`;
+  /** A provider only describes an authorizer, and another object names it. */
   const use = (authorizer: string | undefined, isHeadgate: boolean, isProvider = false) =>
     authorizer === undefined ? [] : [{ object, place, what, authorizer, isHeadgate, isProvider }];
   if (kind === 'Ingress') {
@@ -83,7 +69,7 @@ function isOurs(name: string | undefined, path?: string): boolean {
 }
 
 /** Reads the mesh configuration in the values of a chart, an IstioOperator, or the ConfigMap of Istio. */
-export function providersOf({ value }: KubernetesObject): Provider[] {
+export function providersOf({ value }: KubernetesObject) {
   const mesh = textAt(value, 'data', 'mesh');
   const configurations = [
     value,

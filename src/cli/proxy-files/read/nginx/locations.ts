@@ -2,13 +2,8 @@ import type { Directive } from '../../nginx-syntax/directive.ts';
 import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
 
-interface Rule {
-  readonly kind: string;
-  /** Empty for other blocks and for locations with a name. */
-  readonly text: string;
-}
-
-export function ruleOf({ name, args }: Directive): Rule {
+/** The text is empty for other blocks and for locations with a name. */
+export function ruleOf({ name, args }: Directive) {
   const [, kind = '', text = ''] = /^(=|\^~|~\*|~)? ?(.*)$/s.exec(args.join(' ')) ?? [];
   return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
 }

@@ -35,23 +35,20 @@ function lostLines(level: Level): Diagnostic[] {
   const [at] = level;
   const lost = ALL_OR_NONE.flatMap((name) => lostOf(name, level));
   const headers = named(lost, 'proxy_set_header');
-  const vital = headers.some(isVital) ? headers : [];
-  const finding = (
-    id: 'proxy-headers-not-inherited' | 'lines-not-inherited',
-    lines: Directive[],
-  ) => {
+  // An empty header is not sent: `Connection ""` is for connections that NGINX keeps.
+  const isVital = headers.some(({ args: [name = '', value = ''] }) => VITAL.test(name) && value);
+  const vital = isVital ? headers : [];
+  const others = lost.filter((line) => !vital.includes(line));
+  const findings = [
+    ['proxy-headers-not-inherited', vital],
+    ['lines-not-inherited', others],
+  ] as const;
+  return findings.flatMap(([id, lines]) => {
     if (lines.length === 0) return [];
     const verb = lines.length === 1 ? 'does' : 'do';
     const problem = `${linesAt(lines)} ${verb} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`;
     return [found(id, at.where, problem)];
-  };
-  return [
-    ...finding('proxy-headers-not-inherited', vital),
-    ...finding(
-      'lines-not-inherited',
-      lost.filter((line) => !vital.includes(line)),
-    ),
-  ];
+  });
 }
 
 function lostOf(name: string, level: Level): readonly Directive[] {
@@ -81,11 +78,6 @@ function without403({ name, written }: Directive): string {
 /** A server that has the part may have such locations. */
 function passesOverHttp({ name, block }: Directive): boolean {
   return name !== 'location' || everyDirective(block).some((each) => each.name === 'proxy_pass');
-}
-
-/** An empty header is not sent: `Connection ""` is for connections that NGINX keeps. */
-function isVital({ args: [header = '', value = ''] }: Directive): boolean {
-  return VITAL.test(header) && value !== '';
 }
 
 /** denials.ts reports such a page. */

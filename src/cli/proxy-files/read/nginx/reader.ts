@@ -1,7 +1,11 @@
 import { isElsewhere, NOT_SHOWN } from '../../../../gateway/config/text-file.ts';
-import { type NginxConfig, readNginxConfig } from '../../nginx-syntax/config.ts';
-import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
-import { NginxSyntaxError } from '../../nginx-syntax/syntax-error.ts';
+import { readNginxConfig } from '../../nginx-syntax/config.ts';
+import {
+  type Directive,
+  everyDirective,
+  NginxSyntaxError,
+  named,
+} from '../../nginx-syntax/directive.ts';
 import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
 import { filesOf, includeFindings, type ProxyFiles } from '../proxy-files.ts';
@@ -91,7 +95,7 @@ const LOOKS_LIKE_NGINX =
   /\bauth_request\b|^\s*(http|events|server|location|upstream|map|include)\b[^\n;]*[{;]/m;
 
 /** Returns undefined if the text is nothing of NGINX. */
-function configOf(files: ProxyFiles, path: string): NginxConfig | undefined {
+function configOf(files: ProxyFiles, path: string) {
   try {
     return readNginxConfig(files);
   } catch (error) {

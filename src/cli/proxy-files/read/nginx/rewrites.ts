@@ -2,9 +2,9 @@ import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { expressionSamples } from '../expression-samples.ts';
 import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { type CheckedServer, checkedServers } from './behind-check.ts';
 import { innerLevels, type Level, levelsIn, nearest, passesOf } from './levels.ts';
 import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
+import { type CheckedServer, checkedServers } from './sites.ts';
 import { serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {

@@ -1,6 +1,6 @@
 import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
 import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../unchecked-paths.ts';
 import {
   innerLevels,
   isChecked,
@@ -34,7 +34,7 @@ function routesOfHttp(http: Directive, serversOf: ServersOf): Route[] {
   const reached = new Set(all.flatMap(({ checked }) => checked.flatMap(({ servers }) => servers)));
   const checking = all
     .filter(({ checked }) => checked.length > 0)
-    .flatMap(({ server }) => listensOf(server).map((each) => addressOf(each)));
+    .flatMap(({ server }) => addressesOf(server));
   return (
     all
       // Clients reach an inner server only by a route that is checked.
@@ -46,16 +46,20 @@ function routesOfHttp(http: Directive, serversOf: ServersOf): Route[] {
 }
 
 /** A port alone gets a colon before it. */
-export function listensOf({ block }: Directive): string[] {
+function listensOf({ block }: Directive): string[] {
   const written = named(block, 'listen').flatMap(({ args }) => args[0] ?? []);
   return (written.length === 0 ? ['80'] : written).map((each) => each.replace(/^\d+$/, ':$&'));
+}
+
+export function addressesOf(server: Directive): string[] {
+  return listensOf(server).map((each) => addressOf(each));
 }
 
 function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
   const listens = listensOf(server);
   return (
     listens.every((each) => /^(127\.|localhost|\[::1\]|unix:)/.test(each)) &&
-    listens.some((each) => reached.has(addressOf(each)))
+    addressesOf(server).some((each) => reached.has(each))
   );
 }
 
@@ -104,12 +108,8 @@ function isHarmless({ args, block }: Directive): boolean {
   return isNarrow && !changesPath;
 }
 
-interface Next {
-  readonly target: Level;
-  readonly isBefore: boolean;
-}
-
-function nextLevels(level: Level, server: Level): Next[] {
+/** `isBefore` tells that the request gets there before the check of this location. */
+function nextLevels(level: Level, server: Level) {
   const [{ block }] = level;
   const returned = named(block, 'return').flatMap(({ args }) => args[0] ?? []);
   const locations = innerLevels(server);

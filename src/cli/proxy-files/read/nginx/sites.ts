@@ -1,15 +1,14 @@
 import { type Directive, everyDirective, named } from '../../nginx-syntax/directive.ts';
-import { addressOf } from '../addresses.ts';
 import { type Hosts, hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
 import { innerLevels, isChecked, type Level, levelsIn, passesOf, serverLevels } from './levels.ts';
-import { locationFor, ruleOf } from './locations.ts';
-import { listensOf } from './routes.ts';
+import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
+import { addressesOf } from './routes.ts';
 import { serversIn } from './upstreams.ts';
 
 export function nginxSites(tree: readonly Directive[]): Site[] {
   const servers = everyDirective(tree).filter(({ name, args }) => name === 'server' && !args[0]);
-  const own = new Set(servers.flatMap(listensOf).map((each) => addressOf(each)));
+  const own = new Set(servers.flatMap(addressesOf));
   return checkingServers(tree).map((server) => siteOf(server, own));
 }
 
@@ -21,7 +20,7 @@ export function checkingServers(tree: readonly Directive[]): Level[] {
     );
 }
 
-export function hostsOfServer({ block }: Directive): Hosts {
+function hostsOfServer({ block }: Directive): Hosts {
   return hostsOf(named(block, 'server_name').flatMap(({ args }) => args));
 }
 
@@ -59,4 +58,46 @@ function leadsElsewhere(block: readonly Directive[]): boolean {
     named(block, 'rewrite', 'return', 'internal').length > 0 ||
     named(block, 'try_files').some(({ args }) => !args.at(-1)?.startsWith('='))
   );
+}
+
+export interface CheckedServer {
+  readonly server: Level;
+  readonly hosts: Hosts;
+  /** Requests of a location may be checked there or before. */
+  isChecked(location: Level): boolean;
+  isReached(path: string): boolean;
+}
+
+/** Requests of these are checked by themselves, or by a server that passes requests on to them. */
+export function checkedServers(tree: readonly Directive[]): CheckedServer[] {
+  const checking = checkingServers(tree);
+  return checking.flatMap((server) => [
+    { server, hosts: hostsOfServer(server[0]), isChecked, isReached: () => true },
+    ...innerServers(server).filter((inner) => !checking.some(([at]) => at === inner.server[0])),
+  ]);
+}
+
+/** Checked locations pass requests on to these servers, with their path. */
+function innerServers(outer: Level): CheckedServer[] {
+  const [outerServer, http] = outer;
+  if (http === undefined) return [];
+  const serversOf = serversIn(http);
+  const locations = innerLevels(outer);
+  const leadsTo = (addresses: readonly string[], level: Level): boolean =>
+    isChecked(level) &&
+    named(level[0].block, 'proxy_pass').some(
+      ({ args: [url = ''] }) =>
+        uriOf(url, level[0]) === undefined &&
+        serversOf(url, level).some((all) => all.some((each) => addresses.includes(each))),
+    );
+  return serverLevels(http).flatMap((server) => {
+    const addresses = addressesOf(server[0]);
+    if (!levelsIn(outer).some((level) => leadsTo(addresses, level))) return [];
+    const isReached = (path: string) => {
+      const location = locationFor(path, locations);
+      return location === UNKNOWN || (location !== undefined && leadsTo(addresses, location));
+    };
+    const hosts = hostsOfServer(server[0]) ?? hostsOfServer(outerServer);
+    return [{ server, hosts, isChecked: () => true, isReached }];
+  });
 }

@@ -1,11 +1,10 @@
 import { found } from '../catalog.ts';
 import { filesOnDisk } from '../proxy-files.ts';
 import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { isMap, listAt, mapsWith, textAt, type YamlMap, yamlDocument } from '../yaml.ts';
+import { isMap, listAt, mapsWith, textAt, yamlDocument } from '../yaml.ts';
 import { traefikRewrites } from './rewrites.ts';
-import { traefikRoutes } from './routes.ts';
-import { leadsToHeadgate, traefikSites } from './sites.ts';
-import { type TraefikStart, traefikStart } from './start.ts';
+import { leadsToHeadgate, routingsIn } from './routers.ts';
+import { type TraefikStart, traefikRoutes, traefikSites, traefikStart } from './routes.ts';
 
 export const readTraefik: ReadProxyFile = ({ file, path, text }) => {
   const start = /^entryPoints:/m.test(text) ? traefikStart(yamlOf(text)) : undefined;
@@ -24,12 +23,12 @@ function readRouters(file: string, text: string, start?: TraefikStart): ReadFile
   const yaml = yamlOf(text);
   const facts = factsOf(yaml);
   if (facts === undefined) return undefined;
-  const all = { yaml, file };
+  const routings = routingsIn(yaml, file);
   return {
     facts,
-    sites: traefikSites(all),
-    routes: traefikRoutes(all, start),
-    rewrites: traefikRewrites(all),
+    sites: traefikSites(routings),
+    routes: traefikRoutes(routings, start),
+    rewrites: traefikRewrites(routings),
   };
 }
 
@@ -38,7 +37,7 @@ function factsOf(yaml: unknown): ProxyFacts | undefined {
   const check = values('forwardAuth').find(leadsToHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
-  const set = values('customRequestHeaders').flatMap(entriesOf);
+  const set = values('customRequestHeaders').filter(isMap).flatMap(Object.entries);
   const url = new URL(textAt(check, 'address') ?? '');
   const servers = values('services').flatMap((map) =>
     listAt(map, 'headgate', 'loadBalancer', 'servers'),
@@ -55,7 +54,6 @@ function factsOf(yaml: unknown): ProxyFacts | undefined {
       servers.length === 0
         ? [url.host]
         : servers.flatMap((server) => textAt(server, 'url')?.replace(/^https?:\/\//, '') ?? []),
-    losesDenials: false,
     // Without the second way through Traefik, ForwardAuth refuses.
     refusesAll: !values('failover').some(isMap),
   };
@@ -82,8 +80,4 @@ function yamlOf(text: string): unknown {
     .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')
     .replaceAll(/\{\{[^{}\n]*\}\}/g, (each) => `template${each.replaceAll(/\W+/g, '-')}`);
   return yamlDocument(plain);
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return isMap(value) ? Object.entries(value as YamlMap) : [];
 }

@@ -6,42 +6,38 @@ import {
   prefixReplaced,
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { at, listAt, mapsWith, textAt } from '../yaml.ts';
-import { serversOf } from './routes.ts';
-import { byPriority, isCheck, type Router, type Routing, routersIn, takes } from './sites.ts';
+import { at, listAt, textAt } from '../yaml.ts';
+import { byPriority, isCheck, type Router, type Routing, takes } from './routers.ts';
 
-export function traefikRewrites(routing: Routing): Rewrite[] {
-  return mapsWith(routing.yaml, 'routers').flatMap((map) => {
-    const routers = routersIn(map, routing);
-    const checked = routers.filter(({ isChecked }) => isChecked);
+export function traefikRewrites(routings: readonly Routing[]): Rewrite[] {
+  return routings.flatMap((routing) => {
+    const checked = routing.routers.filter(({ isChecked }) => isChecked);
     // If no router has the check, its entry point does, which is in another file.
-    return (checked.length > 0 ? checked : routers).flatMap((router) =>
-      rewritesOf(router, routers, map),
-    );
+    const passing = checked.length > 0 ? checked : routing.routers;
+    return passing.flatMap((router) => rewritesOf(router, routing));
   });
 }
 
-function rewritesOf(router: Router, routers: readonly Router[], http: unknown): Rewrite[] {
-  const { middlewares } = router;
-  const after = middlewares.slice(middlewares.findIndex((name) => isCheck(name, http)) + 1);
-  const reached = serversOf(router.service, http);
-  const isSame = (other: Router) =>
-    serversOf(other.service, http).some((each) => reached.includes(each));
+function rewritesOf(router: Router, { section, routers }: Routing): Rewrite[] {
+  const { middlewares, rule: own, servers } = router;
+  const check = middlewares.findIndex((name) => isCheck(name, section));
   const alike = routers
     .filter(({ entryPoints }) => entryPoints === router.entryPoints)
     .sort(byPriority);
-  return after.flatMap((name) =>
-    changesBy(at(http, 'middlewares', name)).map(({ kind, change }) => ({
+  return middlewares.slice(check + 1).flatMap((name) =>
+    changesBy(at(section, 'middlewares', name)).map(({ kind, change }) => ({
       what: `${kind} of the middleware ${name}`,
       place: router.place,
       hosts: undefined,
       change,
-      sent: (router.rule?.paths ?? []).map((path) => path.replace('*', '')),
-      isApplied: (path) => router.rule && takes(router.rule, path),
+      sent: (own?.paths ?? []).map((path) => path.replace('*', '')),
+      isApplied: (path) => own && takes(own, path),
       isServed: (path) => {
         const taken = alike.filter(({ rule }) => rule === undefined || takes(rule, path));
         const first = taken.findIndex(({ rule }) => rule !== undefined);
-        return taken.slice(0, first === -1 ? undefined : first + 1).some(isSame);
+        return taken
+          .slice(0, first === -1 ? undefined : first + 1)
+          .some((other) => other.servers.some((each) => servers.includes(each)));
       },
     })),
   );

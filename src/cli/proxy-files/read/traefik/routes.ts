@@ -1,77 +1,102 @@
-import { addressOf } from '../addresses.ts';
-import type { Route } from '../routes.ts';
-import { at, isMap, listAt, mapsWith, textAt, type YamlMap } from '../yaml.ts';
-import { isCheck, partsOf, plainName, type Router, type Routing, routersIn } from './sites.ts';
-import type { TraefikStart } from './start.ts';
+import type { Route, Site } from '../unchecked-paths.ts';
+import { at, isMap, listAt, mapsWith, textAt } from '../yaml.ts';
+import {
+  byPriority,
+  isCheck,
+  partsOf,
+  plainName,
+  type Router,
+  type Routing,
+  takes,
+} from './routers.ts';
 
-/** `start` is the file with which Traefik starts, if it is known. */
-export function traefikRoutes(routing: Routing, start?: TraefikStart): Route[] {
-  const [http, tcp] = [false, true].map((isTcp) =>
-    mapsWith(routing.yaml, 'routers').filter((map) => hasAddresses(map) === isTcp),
-  ) as [YamlMap[], YamlMap[]];
+export function traefikSites(routings: readonly Routing[]): Site[] {
+  return routings.flatMap(({ routers }) => {
+    const checked = routers.filter(({ isChecked }) => isChecked);
+    return [...new Set(checked.map(({ entryPoints }) => entryPoints))].flatMap((entryPoints) => {
+      const own = routers.filter((each) => each.entryPoints === entryPoints);
+      const hosts = new Set(own.map(({ rule }) => rule?.host));
+      return [...hosts].map((host) => siteOf(host, own));
+    });
+  });
+}
+
+function siteOf(host: string | undefined, all: readonly Router[]): Site {
+  const routers = all
+    .filter(({ rule }) => rule === undefined || rule.host === undefined || rule.host === host)
+    .sort(byPriority);
+  return {
+    hosts: host === undefined ? undefined : [host],
+    paths: routers.flatMap(({ rule }) => (rule?.paths ?? []).map((each) => each.replace('*', ''))),
+    choose(path) {
+      const router = routers.find(({ rule }) => rule === undefined || takes(rule, path));
+      if (router?.rule === undefined) return undefined;
+      const { name, place, isChecked } = router;
+      return { what: `the router ${name}`, place, isUnchecked: !isChecked };
+    },
+  };
+}
+
+/** The file with which Traefik starts. */
+export type TraefikStart = NonNullable<ReturnType<typeof traefikStart>>;
+
+/** Returns undefined for another file, or without a file of routers. */
+export function traefikStart(yaml: unknown) {
+  const root = mapsWith(yaml, 'entryPoints').find(({ entryPoints }) => isMap(entryPoints));
+  const routers = textAt(root, 'providers', 'file', 'filename');
+  const points = at(root, 'entryPoints');
+  if (routers === undefined || !isMap(points)) return undefined;
+  const named = Object.keys(points);
+  const marked = named.filter((name) => at(points, name, 'asDefault') === true);
+  return {
+    /** The name of the file with the routers. */
+    routers,
+    usual: marked.length > 0 ? marked : named,
+    middlewaresOf: (entryPoint: string) =>
+      listAt(points, entryPoint, 'http', 'middlewares').map(plainName),
+  };
+}
+
+export function traefikRoutes(routings: readonly Routing[], start?: TraefikStart): Route[] {
+  const [http = [], tcp = []] = [false, true].map((isTcp) =>
+    routings.filter((each) => hasAddresses(each) === isTcp),
+  );
   return [
-    ...http.flatMap((map) => {
-      const routers = routersIn(map, routing);
-      const isUnknown = start === undefined && !routers.some(({ isChecked }) => isChecked);
-      return routers.map((router) => {
-        const isChecked =
-          isUnknown ||
-          router.isChecked ||
-          (start !== undefined && entryPointsCheck(router, start, map));
-        return routeOf({ ...router, isChecked }, map);
-      });
-    }),
-    ...tcp.flatMap((map) =>
-      routersIn(map, routing).map((router) => {
-        const route = routeOf({ ...router, isChecked: false }, map);
-        return { ...route, what: `the TCP router ${router.name}` };
-      }),
+    ...http.flatMap((routing) =>
+      routing.routers.map((router) => ({
+        what: `the router ${router.name}`,
+        place: router.place,
+        servers: router.servers,
+        isChecked: router.isChecked || entryPointsCheck(router, routing, start),
+      })),
+    ),
+    ...tcp.flatMap(({ routers }) =>
+      routers.map(({ name, place, servers }) => ({
+        what: `the TCP router ${name}`,
+        place,
+        servers,
+        isChecked: false,
+      })),
     ),
   ];
 }
 
+/** Without the file with the entry points, those check requests unless a router does. */
 function entryPointsCheck(
   { entryPoints }: Router,
-  { usual, middlewaresOf }: TraefikStart,
-  http: unknown,
+  { section, routers }: Routing,
+  start: TraefikStart | undefined,
 ): boolean {
-  const own = entryPoints === '' ? usual : entryPoints.split(',');
+  if (start === undefined) return !routers.some(({ isChecked }) => isChecked);
+  const own = entryPoints === '' ? start.usual : entryPoints.split(',');
   return own.every((name) =>
-    partsOf(middlewaresOf(name), http).some((each) => isCheck(each, http)),
+    partsOf(start.middlewaresOf(name), section).some((each) => isCheck(each, section)),
   );
 }
 
 /** Servers of TCP have `address` in place of `url`. */
-function hasAddresses({ services }: YamlMap): boolean {
+function hasAddresses({ section: { services } }: Routing): boolean {
   return Object.values(isMap(services) ? services : {}).some((each) =>
     listAt(each, 'loadBalancer', 'servers').some((server) => textAt(server, 'address')),
   );
-}
-
-function routeOf({ name, place, isChecked, service }: Router, http: YamlMap): Route {
-  return { what: `the router ${name}`, place, isChecked, servers: serversOf(service, http) };
-}
-
-/** Follows the services that a service is made of. A service of another provider stands for itself. */
-export function serversOf(name: string, http: unknown): string[] {
-  const servers = new Set<string>();
-  // A set goes on while it grows.
-  const names = new Set([name]);
-  for (const each of names) {
-    const service = at(http, 'services', each);
-    if (service === undefined && each.includes('@') && !each.endsWith('@internal'))
-      servers.add(each);
-    for (const server of listAt(service, 'loadBalancer', 'servers')) {
-      const address = textAt(server, 'url') ?? textAt(server, 'address');
-      if (address !== undefined) servers.add(addressOf(address));
-    }
-    const parts = [
-      ...listAt(service, 'weighted', 'services').map((part) => textAt(part, 'name')),
-      textAt(service, 'mirroring', 'service'),
-      textAt(service, 'failover', 'service'),
-      textAt(service, 'failover', 'fallback'),
-    ];
-    for (const part of parts) if (part !== undefined) names.add(plainName(part));
-  }
-  return [...servers];
 }

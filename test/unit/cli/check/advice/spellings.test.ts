@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TRANSFORMATIONS } from '../../../../../src/cli/check/advice/spelling-transformations.ts';
-import { simpleSpellingsOf, spellingsOf } from '../../../../../src/cli/check/advice/spellings.ts';
+import {
+  simpleSpellingsOf,
+  TRANSFORMATIONS,
+} from '../../../../../src/cli/check/advice/spellings.ts';
 import { servesPath } from '../../../../support/lenient-servers.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 import { checkRequest } from '../../../../support/requests.ts';
+import { spellingsOf } from '../../../../support/spellings.ts';
 
 const LOGIN = '/api/auth/login';
 

@@ -7,9 +7,9 @@ import { readNginxConfig } from '../../../../../src/cli/proxy-files/nginx-syntax
 import {
   type Directive,
   everyDirective,
+  NginxSyntaxError,
 } from '../../../../../src/cli/proxy-files/nginx-syntax/directive.ts';
 import { parseNginx } from '../../../../../src/cli/proxy-files/nginx-syntax/parse.ts';
-import { NginxSyntaxError } from '../../../../../src/cli/proxy-files/nginx-syntax/syntax-error.ts';
 import { filesOnDisk } from '../../../../../src/cli/proxy-files/read/proxy-files.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../../fixtures/nginx', import.meta.url));

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readHaproxy } from '../../../../../src/cli/proxy-files/read/haproxy/reader.ts';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
-import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
-import { uncheckedPaths } from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
+import {
+  uncheckedPaths,
+  uncheckedRoutes,
+} from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
-import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
 import {
   otherTraefikFile,
   readTraefik,
 } from '../../../../../src/cli/proxy-files/read/traefik/reader.ts';
-import { traefikRoutes } from '../../../../../src/cli/proxy-files/read/traefik/routes.ts';
-import { traefikStart } from '../../../../../src/cli/proxy-files/read/traefik/start.ts';
+import { routingsIn } from '../../../../../src/cli/proxy-files/read/traefik/routers.ts';
+import {
+  traefikRoutes,
+  traefikStart,
+} from '../../../../../src/cli/proxy-files/read/traefik/routes.ts';
+import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
 import { yamlDocument } from '../../../../../src/cli/proxy-files/read/yaml.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
@@ -104,10 +107,7 @@ describe('another way to an application', () => {
     const routes = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
       return uncheckedRoutes(
-        traefikRoutes(
-          { file: 'd.yaml', yaml: yamlDocument(text) },
-          traefikStart(yamlDocument(start)),
-        ),
+        traefikRoutes(routingsIn(yamlDocument(text), 'd.yaml'), traefikStart(yamlDocument(start))),
       ).map(({ message }) => message.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
