@@ -67,6 +67,8 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
       denied: total('denied_requests'),
       clients: 50_000,
       denied_clients: clients.length,
+      denied_with_shadow: total('denied_requests'),
+      denied_clients_with_shadow: clients.length,
       without_address: 7,
       logged_429: 312,
       reasons: {
@@ -75,6 +77,7 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
       },
     },
     policies,
+    refused: [],
     clients,
     ...(options.hasDifference && { difference: difference(names, clients) }),
     notes: [
