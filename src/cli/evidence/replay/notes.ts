@@ -40,7 +40,7 @@ export function notesOn(
   }
   if (policies.some(({ mode }) => mode === 'shadow')) {
     notes.push(
-      'Policies in shadow mode deny nobody: their denied requests are those that they would deny.',
+      'Policies in shadow mode deny nobody: their denied requests are those that they would deny. --against and --fail-on count these, too.',
     );
   }
   if (isUncertain) {

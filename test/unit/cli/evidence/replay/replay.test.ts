@@ -134,6 +134,15 @@ default:
   expect(await peaks(...around.map((each) => zurich + each))).toEqual([5, 3, 3]);
 });
 
+test('measures peaks in units, however many a request takes', async () => {
+  const policies = policySetFrom(
+    '{ version: 1, identity: { sources: [ip] }, default: { cost: 1000000, limits: [{ rate: 5000000/1h, algorithm: fixed-window }] } }',
+  );
+  const entries = Array.from({ length: 2_000 }, (_, i) => logEntry({ startMs: LOG_START_MS + i }));
+  const { peaks } = await replayed(entries, { policies, measuresPeaks: true });
+  expect([...peaks]).toEqual([['default', new Map([[2_000_000_000, 1]])]]);
+});
+
 test('never reads the clock', async () => {
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => {
     throw new Error('a replay has the time of the log');
