@@ -9,7 +9,7 @@ import type {
   RefusalReport,
   ReplayReport,
 } from './report.ts';
-import { limitText, refusalText } from './row-names.ts';
+import { deniedByText, limitText, refusalText } from './row-names.ts';
 
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
@@ -131,7 +131,11 @@ function changeParts(
     {
       table: [
         [title, 'REQUESTS', 'CLIENTS'],
-        ...changes.map((each) => [each.policy, count(each.requests), count(each.clients)]),
+        ...changes.map((each) => [
+          deniedByText(each.policy),
+          count(each.requests),
+          count(each.clients),
+        ]),
       ],
     },
     clientTable(

@@ -17,3 +17,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export function refusalText({ reason }: Pick<RefusalReport, 'reason'>): string {
   return `refused: ${REFUSALS[reason] ?? reason}`;
 }
+
+/** A denial that no policy gave has `none` in JSON. */
+export function deniedByText(policy: string): string {
+  return policy === 'none' ? 'refused before a policy' : policy;
+}

@@ -288,6 +288,20 @@ policies: [{ name: trial, always: true, mode: shadow, limits: [2/1min] }]`);
   );
 });
 
+test('the difference says which requests are refused before a policy', () => {
+  const file = (block: string) =>
+    policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+block: [${block}]
+default: { limits: [9/1min] }`);
+  const options = { entries: visits(2), against: file('') };
+  const { report, charts } = replayed(file('203.0.113.9'), options);
+  expect(report.difference?.newly_denied).toEqual([{ policy: 'none', requests: 2, clients: 1 }]);
+  expect(JSON.stringify(textOf(report))).toContain('["refused before a policy","2","1"]');
+  expect(replayPage(report, charts)).toContain('<bdi>refused before a policy</bdi></th>');
+});
+
 describe('notes', () => {
   const hosts = policySetFrom(`
 version: 1
