@@ -1,12 +1,20 @@
 /** What a reader of a report must know: where the log has less than a gateway sees. */
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { count } from '../figures.ts';
+import type { MappedField } from '../log-request.ts';
 import { knownIdentities } from './evaluable.ts';
-import type { ReportOptions } from './report.ts';
 import type { ReplayResult } from './result.ts';
+
+export interface ReplayedPolicies {
+  readonly policies: PolicySet;
+  /** The names of those that match by host. */
+  readonly hostPolicies: ReadonlySet<string>;
+  readonly mapping: readonly MappedField[];
+}
 
 export function notesOn(
   { facts, isUncertain }: ReplayResult,
-  { policies: { policies, naming }, hostPolicies, mapping }: ReportOptions,
+  { policies: { policies, naming }, hostPolicies, mapping }: ReplayedPolicies,
 ): string[] {
   const known = knownIdentities(mapping);
   const notes: string[] = [];

@@ -1,19 +1,14 @@
 /** The report of a replay, as JSON has it. Times are ISO 8601 in UTC. Null stands for what the log cannot tell. */
-import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
 import { evaluabilityOf } from './evaluable.ts';
 import { limitRows } from './limit-rows.ts';
 import { maskAddresses } from './mask-addresses.ts';
-import { notesOn } from './notes.ts';
+import { notesOn, type ReplayedPolicies } from './notes.ts';
 import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
-export interface ReportOptions {
-  readonly policies: PolicySet;
-  readonly hostPolicies: ReadonlySet<string>;
-  readonly mapping: readonly MappedField[];
+export interface ReportOptions extends ReplayedPolicies {
   readonly log: { readonly sources: readonly string[]; readonly format: string };
   readonly lines: LineCounts;
   readonly hasDifference: boolean;
