@@ -159,6 +159,71 @@ test('a log shuffled within the horizon gives the answer of a sorted one', async
   expect(answers[1]?.policies).toEqual(answers[0]?.policies);
 });
 
+test('a file in shadow mode fails a check in CI as an enforced one does', async () => {
+  const shadow = file(
+    'shadow.yaml',
+    readFileSync(join(folder, five), 'utf8').replace('/login }', '/login }, mode: shadow'),
+  );
+  const failsOn = async (...args: string[]) => {
+    const { code, stderr } = await replay([log, '--policies', shadow, ...args]);
+    return [code, stderr];
+  };
+  expect(await failsOn('--fail-on', 'denied-requests=2', '--fail-on', 'denied-clients=1')).toEqual([
+    0,
+    '',
+  ]);
+  expect(await failsOn('--fail-on', 'denied-requests=1')).toEqual([
+    1,
+    'headgate: --fail-on denied-requests=1: it is 2\n',
+  ]);
+  expect(await failsOn('--fail-on', 'denied-clients=0')).toEqual([
+    1,
+    'headgate: --fail-on denied-clients=0: it is 1\n',
+  ]);
+  const none = file('none.yaml', 'version: 1\ndefault: { limits: [1000/1h] }\n');
+  const against = ['--against', none, '--fail-on', 'newly-denied-requests=1'];
+  expect(await failsOn(...against)).toEqual([
+    1,
+    'headgate: --fail-on newly-denied-requests=1: it is 2\n',
+  ]);
+  const { stdout } = await replay([log, '--policies', shadow]);
+  expect(stdout).toContain('requests: 14 of 3 clients; 0 denied (0 %), of 0 clients\n');
+  expect(stdout).toContain(
+    'with policies in shadow mode: 2 would be denied (14 %), of 1 clients\n',
+  );
+});
+
+describe('with a log of Caddy', () => {
+  const line = (ts: number | string, duration: number | string) =>
+    `{"ts":${ts},"duration":${duration},"request":{"remote_ip":"203.0.113.9","client_ip":"203.0.113.9","method":"GET","host":"a.example","uri":"/"},"status":200,"logger":"http.log.access","msg":"handled request"}\n`;
+  const usual = [1, 2, 3, 4].map((i) => line(1_767_608_430 + i / 10, 0.01)).join('');
+
+  test.each([
+    ['1767608431', '1e13'],
+    ['1767608431', '-1e13'],
+    ['1767608431', '1e308'],
+    ['1e22', '0.1'],
+    ['1e308', '0.1'],
+    ['1e308', '1e308'],
+    ['0.001', '1e9'],
+  ])('a stamp of %s and a duration of %s cost that line only', async (ts, duration) => {
+    const policies = file(
+      'two.yaml',
+      'version: 1\ndefault: { limits: [2/5s, { rate: 3/day, zone: Europe/Zurich }, { rate: 100/3d }] }\n',
+    );
+    const absurd = file('absurd.log', usual + line(ts, duration));
+    const options = ['--policies', policies, '--against', policies, '--html', 'absurd.html'];
+    const { requests, lines } = await report([absurd, ...options]);
+    expect(lines.read).toBe(5);
+    expect(requests.decided - requests.denied).toBe(2);
+    expect(requests.denied).toBeGreaterThanOrEqual(2);
+    const page = readFileSync(join(folder, 'absurd.html'), 'utf8');
+    expect(page).toContain(
+      `<strong>${requests.denied}</strong> of ${requests.decided} requests denied`,
+    );
+  });
+});
+
 describe('it ends', () => {
   test.each([
     [
@@ -223,14 +288,23 @@ describe('it ends', () => {
   });
 
   test('with lines that are not understood told, kept and counted', async () => {
-    const broken = file('broken.log', `${text}half a li\n\xff\xfe garbage\n`);
+    const broken = file('broken.log', `${text}half a li\n\xff\xfe garbage\n203.0.113.9 - - [cut\n`);
     const { lines } = await report([broken, '--policies', five, '--invalid', 'invalid.log']);
-    expect(lines).toMatchObject({ read: 16, understood: 14, not_understood: 2 });
+    expect(lines).toMatchObject({ read: 17, understood: 14, not_understood: 3 });
     expect(lines.first_not_understood[0]).toMatchObject({
       ...{ source: 'broken.log', line: 15, text: 'half a li' },
     });
-    expect(readFileSync(join(folder, 'invalid.log'), 'utf8')).toBe('half a li\n\xff\xfe garbage\n');
-    const { code } = await replay([broken, '--policies', five, '--fail-on', 'not-understood=1']);
+    const seen = ['--policies', five, '--html', 'broken.html'];
+    const { stdout } = await replay([broken, ...seen]);
+    for (const shown of [stdout, readFileSync(join(folder, 'broken.html'), 'utf8')]) {
+      expect(shown).toContain('half a li');
+      expect(shown).toContain('[address] - - [cut');
+      expect(shown).not.toContain('203.0.113');
+    }
+    expect(readFileSync(join(folder, 'invalid.log'), 'utf8')).toBe(
+      'half a li\n\xff\xfe garbage\n203.0.113.9 - - [cut\n',
+    );
+    const { code } = await replay([broken, '--policies', five, '--fail-on', 'not-understood=2']);
     expect(code).toBe(1);
   });
 

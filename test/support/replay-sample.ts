@@ -67,6 +67,8 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
       denied: total('denied_requests'),
       clients: 50_000,
       denied_clients: clients.length,
+      denied_with_shadow: total('denied_requests'),
+      denied_clients_with_shadow: clients.length,
       without_address: 7,
       logged_429: 312,
       reasons: {
@@ -75,6 +77,7 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
       },
     },
     policies,
+    refused: policies.slice(0, 1).map(refusalOf),
     clients,
     ...(options.hasDifference && { difference: difference(names, clients) }),
     notes: [
@@ -142,6 +145,7 @@ function policyReport(
   const unknown = {
     ...counts,
     label: `${name}:ip:1d`,
+    plan: 'gold',
     allows: '1,000 requests per day',
     denied_requests: null,
     denied_clients: null,
@@ -149,6 +153,10 @@ function policyReport(
   };
   const limits = [{ ...counts, label: name, allows }, unknown];
   return { name, mode: 'enforce', ...counts, limits };
+}
+
+function refusalOf({ name: _, mode: __, limits: ___, ...counts }: PolicyReport) {
+  return { reason: 'malformed_path', ...counts };
 }
 
 function difference(

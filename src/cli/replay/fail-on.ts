@@ -8,8 +8,9 @@ export interface FailOn {
 }
 
 const NUMBERS: Readonly<Record<string, (report: ReplayReport) => number | undefined>> = {
-  'denied-requests': ({ requests }) => requests.denied,
-  'denied-clients': ({ requests }) => requests.denied_clients,
+  // A file on trial, as `suggest` writes it, denies nobody, so it would pass every condition.
+  'denied-requests': ({ requests }) => requests.denied_with_shadow,
+  'denied-clients': ({ requests }) => requests.denied_clients_with_shadow,
   'newly-denied-requests': ({ difference }) => difference?.newly_denied_requests,
   'newly-denied-clients': ({ difference }) => difference?.newly_denied_clients,
   'newly-allowed-requests': ({ difference }) => difference?.newly_allowed_requests,

@@ -13,7 +13,7 @@ export function replayCommand(): Command {
       .option('--against <file>', 'policy file to compare with: what is newly denied and allowed')
       .option(
         '--fail-on <name=number>',
-        `exit with 1 if there are more: ${FAIL_ON_NAMES.join(', ')}; repeat for more`,
+        `exit with 1 if there are more, also by policies in shadow mode: ${FAIL_ON_NAMES.join(', ')}; repeat for more`,
         addFailOn,
         [],
       )

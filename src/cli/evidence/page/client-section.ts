@@ -1,6 +1,7 @@
 /** The sections about clients: those denied most, and those that another policy file treats otherwise. */
 import { count, counted, percent } from '../figures.ts';
 import type { ClientReport, DifferenceReport } from '../replay/report.ts';
+import { deniedByText } from '../replay/row-names.ts';
 import {
   type Column,
   type Content,
@@ -54,7 +55,7 @@ ${tableOf({
   caption: by,
   columns: [{ title: 'Policy' }, ...numbers('Requests', 'Clients')],
   rows: difference[change].map((each) => [
-    bdi(each.policy),
+    bdi(deniedByText(each.policy)),
     count(each.requests),
     count(each.clients),
   ]),

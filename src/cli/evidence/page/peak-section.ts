@@ -1,6 +1,7 @@
 /** The section about how high the clients of each limit got. */
 import { count, counted, percent } from '../figures.ts';
 import type { LimitChart } from '../replay/charts.ts';
+import { limitText } from '../replay/row-names.ts';
 import { foldedTable, type Html, html, NOTHING, numbers } from './html.ts';
 import { type PeakSummary, summaryOf } from './peak-bins.ts';
 import { binText, peakPlot } from './peak-plot.ts';
@@ -18,11 +19,11 @@ ${seen.map(limitPeaks)}
 }
 
 function limitPeaks(chart: LimitChart): Html {
-  const { label, allows, limit } = chart;
+  const { label, limit } = chart;
   const summary = summaryOf(chart);
   const rows = summary.bins.filter(({ clients }) => clients > 0);
   return html`<article>
-<h3><bdi>${label}</bdi> <small><bdi>${allows}</bdi></small></h3>
+<h3><bdi>${label}</bdi> <small><bdi>${limitText(chart)}</bdi></small></h3>
 <p>${overText(summary, limit)} ${spreadText(summary)}</p>
 <figure>${peakPlot(summary, limit, `Clients of ${label} by their peaks; the table below has the numbers`)}</figure>
 ${foldedTable(html`Table: peaks of <bdi>${label}</bdi>`, {

@@ -1,6 +1,7 @@
 /** The section with the numbers of each policy and its limits. */
 import { busiestText, count, percent, timeText } from '../figures.ts';
-import type { LimitReport, PolicyReport } from '../replay/report.ts';
+import type { CountsReport, ReplayReport } from '../replay/report.ts';
+import { limitText, refusalText } from '../replay/row-names.ts';
 import { type Column, type Content, type Html, headOf, html, numbers } from './html.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -13,7 +14,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const BEFORE_DENIED = 4;
 
-export function policySection(policies: readonly PolicyReport[]): Html {
+export function policySection({ policies, refused }: ReplayReport): Html {
   return html`<section aria-labelledby="policies-title">
 <h2 id="policies-title">Policies</h2>
 <p>Times are in UTC. In shadow mode, denied requests are those that would have been denied.</p>
@@ -23,13 +24,15 @@ export function policySection(policies: readonly PolicyReport[]): Html {
 ${policies.map(
   (policy) => html`<tbody>
 <tr><th scope="row"><bdi>${policy.name}</bdi></th><td>${policy.mode}</td>${cells(policy, policy.denied_requests_at_once)}</tr>
-${policy.limits.map((limit) => html`<tr class="limit"><th scope="row"><bdi>${limit.allows}</bdi></th><td></td>${cells(limit)}</tr>\n`)}</tbody>
+${policy.limits.map((limit) => html`<tr class="limit"><th scope="row"><bdi>${limitText(limit)}</bdi></th><td></td>${cells(limit)}</tr>\n`)}</tbody>
 `,
-)}</table></div>
+)}<tbody>
+${refused.map((refusal) => html`<tr><th scope="row">${refusalText(refusal)}</th><td></td>${cells(refusal)}</tr>\n`)}</tbody>
+</table></div>
 </section>`;
 }
 
-function cells(counts: PolicyReport | LimitReport, atOnce?: number): Html[] {
+function cells(counts: CountsReport, atOnce?: number): Html[] {
   const { requests, clients, denied_requests: denied } = counts;
   const seen = [count(requests), count(clients)].map(number);
   if (counts.not_evaluated !== undefined) {

@@ -19,7 +19,7 @@ export function replayPage(report: ReplayReport, charts: ReplayCharts): string {
   const body = html`${heading(report)}
 <main>
 ${differenceSection(report.difference)}
-${policySection(policies)}
+${policySection(report)}
 ${timeSection({ charts: charts.policies, series, shadow })}
 ${peakSection(charts.limits)}
 ${clientSection(report.clients, requests.denied_clients)}
@@ -31,10 +31,15 @@ ${notesSection(report.notes)}
 
 function heading({ log, lines, requests, difference }: ReplayReport): Html {
   const { decided, denied, clients, denied_clients: deniedClients } = requests;
+  const withShadow = requests.denied_with_shadow;
   return html`<header>
 <p class="kind">headgate replay</p>
 <h1><strong>${count(denied)}</strong> of ${count(decided)} requests denied; <strong>${count(deniedClients)}</strong> of ${count(clients)} clients</h1>
 <p class="lead">That is ${percent(denied, decided)} of the requests and ${percent(deniedClients, clients)} of the clients.${
+    withShadow === denied
+      ? ''
+      : ` With policies in shadow mode, ${changeText(withShadow, requests.denied_clients_with_shadow)} would be denied.`
+  }${
     difference === undefined
       ? ''
       : ` Compared with the old policy file, ${changeText(difference.newly_denied_requests, difference.newly_denied_clients)} are newly denied, and ${changeText(difference.newly_allowed_requests, difference.newly_allowed_clients)} newly allowed.`

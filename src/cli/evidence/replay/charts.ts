@@ -1,8 +1,8 @@
 /** What the page of a replay draws, besides the report. Plain data. */
 
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { everyLimit } from '../../../gateway/core/policy.ts';
 import { ascending } from '../maps.ts';
+import { limitRows } from './limit-rows.ts';
 import { MINUTE_MS, type ReplayResult } from './result.ts';
 
 export type ReplayCharts = ReturnType<typeof chartsOf>;
@@ -26,10 +26,16 @@ export function chartsOf({ policies, peaks }: ReplayResult, set: PolicySet) {
         },
       ];
     }),
-    limits: set.policies.flatMap(everyLimit).flatMap(({ label, description, quota }) => {
-      const found = peaks.get(label);
-      if (found === undefined) return [];
-      return [{ label, allows: description, limit: quota.burst, peaks: ascending(found) }];
+    limits: set.policies.flatMap(limitRows).flatMap(({ key, isImplied, plan, allows, limit }) => {
+      const found = peaks.get(key);
+      if (found === undefined || isImplied) return [];
+      const { label, quota } = limit;
+      return [
+        {
+          ...{ label, allows, limit: quota.burst, peaks: ascending(found) },
+          ...(plan !== undefined && { plan }),
+        },
+      ];
     }),
   };
 }

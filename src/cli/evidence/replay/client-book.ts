@@ -10,11 +10,13 @@ export interface ClientRow {
   readonly name: string;
   requests: number;
   denied: number;
+  /** Denied, or allowed although a policy in shadow mode would deny. */
+  deniedWithShadow: number;
   newlyDenied: number;
   newlyAllowed: number;
 }
 
-export type Denials = 'denied' | 'newlyDenied' | 'newlyAllowed';
+export type Denials = 'denied' | 'deniedWithShadow' | 'newlyDenied' | 'newlyAllowed';
 
 const MOST = 50;
 
@@ -26,8 +28,8 @@ export class ClientBook {
     if (known !== undefined) return known;
     // V8 keeps a part of a text as a reference to the whole text, here a line of the log.
     const copy = Buffer.from(name).toString();
-    const counts = { requests: 0, denied: 0, newlyDenied: 0, newlyAllowed: 0 };
-    const entry = { name: copy, ...counts, seen: [0] };
+    const denials = { denied: 0, deniedWithShadow: 0, newlyDenied: 0, newlyAllowed: 0 };
+    const entry = { name: copy, requests: 0, ...denials, seen: [0] };
     this.#entries.set(copy, entry);
     return entry;
   }

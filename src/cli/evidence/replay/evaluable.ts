@@ -17,14 +17,16 @@ export function knownIdentities(mapping: readonly MappedField[]) {
 /** `policies` and `limits` give the reason for each that is not evaluated. */
 export function evaluabilityOf(policies: readonly Policy[], mapping: readonly MappedField[]) {
   const known = knownIdentities(mapping);
-  const limits = new Map<string, string>();
+  const limits = new Map<Limit, string>();
   const notEvaluated = new Map<string, string>();
+  const ofPlan = known.apiKey ? undefined : lacks('API keys', 'api_key');
   for (const policy of policies) {
+    const plans = [...policy.plans.values()];
+    if (ofPlan !== undefined) for (const limit of plans.flat()) limits.set(limit, ofPlan);
     // A client's plan replaces the limits, so there are several lists, and none may be empty.
-    for (const list of [policy.limits, ...policy.plans.values()]) {
+    for (const list of [policy.limits, ...(ofPlan === undefined ? plans : [])]) {
       const missing = list.map((limit) => [limit, missingFor(limit.per, known)] as const);
-      for (const [{ label }, reason] of missing)
-        if (reason !== undefined) limits.set(label, reason);
+      for (const [limit, reason] of missing) if (reason !== undefined) limits.set(limit, reason);
       const [first] = missing;
       if (first?.[1] !== undefined && missing.every(([, reason]) => reason !== undefined)) {
         notEvaluated.set(policy.name, first[1]);

@@ -6,7 +6,7 @@ import type { Limit } from '../../../gateway/core/policy.ts';
 import { countValue, getOrAdd, type Histogram } from '../maps.ts';
 
 interface Recent {
-  /** When units were requested, oldest first; from `from` on they count. */
+  /** When requests came, oldest first; from `from` on they count. Each takes the cost of the limit. */
   readonly timesMs: number[];
   from: number;
   peak: number;
@@ -15,18 +15,18 @@ interface Recent {
 const DROPPED_AT_ONCE = 1_024;
 
 export class Peaks {
-  readonly #byLimit = new Map<string, Map<string | object, Recent>>();
+  readonly #byLimit = new Map<Limit, Map<string | object, Recent>>();
 
   /** One limit may occur several times, next to each other: then the first is the client's own. */
   add(descriptors: readonly LimitDescriptor[], client: object, nowMs: number): void {
     for (const [i, { source, key }] of descriptors.entries()) {
-      if (source.label === descriptors[i - 1]?.source.label) continue;
+      if (source === descriptors[i - 1]?.source) continue;
       // The key of an address changes with the salts.
-      const recent = this.#recentOf(source.label, isOfMany(partitionOf(key)) ? key : client);
+      const recent = this.#recentOf(source, isOfMany(partitionOf(key)) ? key : client);
       const { timesMs } = recent;
-      for (let unit = 0; unit < source.cost; unit++) timesMs.push(nowMs);
+      timesMs.push(nowMs);
       while (!counts(source, timesMs[recent.from] ?? nowMs, nowMs)) recent.from++;
-      recent.peak = Math.max(recent.peak, timesMs.length - recent.from);
+      recent.peak = Math.max(recent.peak, (timesMs.length - recent.from) * source.cost);
       if (recent.from >= DROPPED_AT_ONCE) {
         timesMs.splice(0, recent.from);
         recent.from = 0;
@@ -34,18 +34,18 @@ export class Peaks {
     }
   }
 
-  histograms(): Map<string, Histogram> {
-    const all = new Map<string, Histogram>();
-    for (const [label, clients] of this.#byLimit) {
+  histograms(): Map<Limit, Histogram> {
+    const all = new Map<Limit, Histogram>();
+    for (const [limit, clients] of this.#byLimit) {
       const counts: Histogram = new Map();
       for (const { peak } of clients.values()) countValue(counts, peak);
-      all.set(label, counts);
+      all.set(limit, counts);
     }
     return all;
   }
 
-  #recentOf(label: string, counted: string | object): Recent {
-    const clients = getOrAdd(this.#byLimit, label, () => new Map<string | object, Recent>());
+  #recentOf(limit: Limit, counted: string | object): Recent {
+    const clients = getOrAdd(this.#byLimit, limit, () => new Map<string | object, Recent>());
     return getOrAdd(clients, counted, () => ({ timesMs: [], from: 0, peak: 0 }));
   }
 }

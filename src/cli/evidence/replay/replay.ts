@@ -18,8 +18,10 @@ import { compileLogClient, KEY_NAME } from './client-address.ts';
 import { ClientBook } from './client-book.ts';
 import { Decider } from './decider.ts';
 import { evaluabilityOf } from './evaluable.ts';
+import { byKey } from './limit-rows.ts';
 import { Peaks } from './peaks.ts';
 import { newFacts, type ReplayResult } from './result.ts';
+import { SameSecond } from './same-second.ts';
 import { Tally } from './tally.ts';
 
 export interface ReplayOptions {
@@ -65,16 +67,21 @@ export class Replay {
     };
     if (precisionMs <= 1 || !hasShortWindow(policies)) return;
     this.#atOnce = decider(policies);
-    this.#sameSecond = new SameSecond(precisionMs, (entry, atMs) => this.#decide(entry, atMs));
+    this.#sameSecond = new SameSecond(precisionMs, (...visit) => this.#decide(...visit));
   }
 
   /** Whether the entry is to be added. Call it for every entry, in any order: it counts what the log says. */
   wants(entry: LogEntry): boolean {
     const facts = this.#facts;
+    if (!isTime(entry.startMs)) {
+      facts.withoutTime++;
+      return false;
+    }
     facts.fromMs = Math.min(facts.fromMs, entry.startMs);
     facts.toMs = Math.max(facts.toMs, entry.startMs);
     if (entry.status === 429) facts.answered429++;
-    if (entry.host !== undefined) facts.withHost++;
+    if (entry.host === undefined) facts.withoutHost++;
+    else facts.withHost++;
     const request = this.#requestOf(entry);
     if (request === undefined) facts.withoutAddress++;
     // How many requests a second has depends on all clients.
@@ -82,31 +89,36 @@ export class Replay {
   }
 
   add(entry: LogEntry): void {
-    if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
+    const { startMs } = entry;
+    if (this.#sameSecond === undefined) this.#decide(entry, startMs, startMs);
     else this.#sameSecond.add(entry);
   }
 
   finish(): ReplayResult {
     this.#sameSecond?.flush();
-    const { policies, limits, reasons, denied, newlyDenied, newlyAllowed } = this.#tally;
+    const { limits, denied, deniedWithShadow, ...tally } = this.#tally;
+    const { policies } = this.#options.policies;
     const clients = this.#clients;
     return {
-      ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
+      ...tally,
+      limits: byKey(policies, limits),
       isUncertain: this.#atOnce !== undefined,
       deniedAtOnce: this.#deniedAtOnce,
       facts: this.#facts,
-      peaks: this.#peaks?.histograms() ?? new Map(),
+      peaks: byKey(policies, this.#peaks?.histograms() ?? new Map()),
       clients: {
         all: clients.size,
         deniedRequests: denied,
+        deniedRequestsWithShadow: deniedWithShadow,
         denied: clients.affected('denied'),
+        deniedWithShadow: clients.affected('deniedWithShadow'),
         newlyDenied: clients.affected('newlyDenied'),
         newlyAllowed: clients.affected('newlyAllowed'),
       },
     };
   }
 
-  #decide(entry: LogEntry, atMs: number): void {
+  #decide(entry: LogEntry, atMs: number, atOnceMs: number): void {
     const request = this.#requestOf(entry);
     if (request === undefined) return;
     const { name, thread, address } = this.#clientOf(request);
@@ -121,15 +133,15 @@ export class Replay {
     this.#tally.add(decided, client, atMs);
     this.#peaks?.add(decided.counted, client, atMs);
     if (this.#atOnce !== undefined) {
-      const { decision, wouldDeny } = this.#atOnce.decide(request, entry.startMs);
+      const { decision, wouldDeny } = this.#atOnce.decide(request, atOnceMs);
       if (decision.verdict === 'deny') this.#addAtOnce(decision);
       for (const each of wouldDeny) this.#addAtOnce(each);
     }
     if (this.#before === undefined) return;
     // The old file may trust other proxies and read other headers.
     const old = this.#before.requestOf(entry);
-    const before = old && this.#before.decider.decide(old, atMs).decision;
-    if (before !== undefined) this.#tally.compare(decided.decision, before, client);
+    const before = old && this.#before.decider.decide(old, atMs);
+    if (before !== undefined) this.#tally.compare(decided, before, client);
   }
 
   #isMine(request: LogRequest): boolean {
@@ -148,34 +160,13 @@ export class Replay {
   }
 }
 
-/**
- * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
- * in the order of the log.
- */
-class SameSecond {
-  readonly #precisionMs: number;
-  readonly #visit: (entry: LogEntry, atMs: number) => void;
-  #waiting: LogEntry[] = [];
-
-  constructor(precisionMs: number, visit: (entry: LogEntry, atMs: number) => void) {
-    this.#precisionMs = precisionMs;
-    this.#visit = visit;
-  }
-
-  add(entry: LogEntry): void {
-    if (this.#waiting[0]?.startMs !== entry.startMs) this.flush();
-    this.#waiting.push(entry);
-  }
-
-  flush(): void {
-    const all = this.#waiting;
-    this.#waiting = [];
-    for (const [i, entry] of all.entries()) {
-      this.#visit(entry, entry.startMs + Math.floor((i * this.#precisionMs) / all.length));
-    }
-  }
-}
-
 function hasShortWindow({ policies }: PolicySet): boolean {
   return policies.flatMap(everyLimit).some(({ quota }) => quota.windowMs < SHORT_WINDOW_MS);
+}
+
+const END_OF_TIME_MS = Date.UTC(10_000);
+
+/** A duration of a million years gives a start that no calendar has. */
+function isTime(ms: number): boolean {
+  return ms >= 0 && ms < END_OF_TIME_MS;
 }

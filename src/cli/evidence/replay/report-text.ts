@@ -3,11 +3,13 @@ import { busiestText, count, percent, shortened, timeText } from '../figures.ts'
 import type {
   ChangedClientReport,
   ChangeReport,
+  CountsReport,
   DifferenceReport,
-  LimitReport,
   PolicyReport,
+  RefusalReport,
   ReplayReport,
 } from './report.ts';
+import { deniedByText, limitText, refusalText } from './row-names.ts';
 
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
@@ -16,10 +18,10 @@ const LISTED_CLIENTS = 10;
 const LONGEST_LINE = 160;
 
 export function textOf(report: ReplayReport): TextPart[] {
-  const { policies, clients, difference, notes } = report;
+  const { policies, refused, clients, difference, notes } = report;
   return [
     { lines: headOf(report) },
-    { table: [POLICY_COLUMNS, ...policies.flatMap(policyRows)] },
+    { table: [POLICY_COLUMNS, ...policies.flatMap(policyRows), ...refused.map(refusalRow)] },
     ...(clients.length === 0 ? [] : [deniedMost(clients)]),
     ...(difference === undefined ? [] : differenceParts(difference)),
     ...misreadParts(report),
@@ -30,11 +32,17 @@ export function textOf(report: ReplayReport): TextPart[] {
 function headOf({ log, lines, requests }: ReplayReport): string[] {
   const { read, understood, not_understood: misread, without_request: other, late } = lines;
   const { decided, denied, clients, denied_clients: deniedClients } = requests;
+  const withShadow = requests.denied_with_shadow;
   return [
     `log: ${log.sources.join(', ')}; ${log.format}`,
     ...(log.from === null ? [] : [`time: ${timeText(log.from)} to ${timeText(log.to)} UTC`]),
     `lines: ${count(read)} read, ${count(understood)} understood, ${count(misread)} not understood${ifAny(other, 'without a request')}${ifAny(late, 'too late to be put in order')}`,
     `requests: ${count(decided)} of ${count(clients)} clients; ${count(denied)} denied (${percent(denied, decided)}), of ${count(deniedClients)} clients`,
+    ...(withShadow === denied
+      ? []
+      : [
+          `with policies in shadow mode: ${count(withShadow)} would be denied (${percent(withShadow, decided)}), of ${count(requests.denied_clients_with_shadow)} clients`,
+        ]),
     ...(requests.without_address === 0
       ? []
       : [
@@ -61,12 +69,16 @@ function policyRows(policy: PolicyReport): string[][] {
   if (atOnce !== undefined && atOnce !== policy.denied_requests) {
     own[DENIED] += ` (at once: ${count(atOnce)})`;
   }
-  return [own, ...limits.map((limit) => [`  ${limit.allows}`, '', ...countCells(limit)])];
+  return [own, ...limits.map((limit) => [`  ${limitText(limit)}`, '', ...countCells(limit)])];
+}
+
+function refusalRow(refusal: RefusalReport): string[] {
+  return [refusalText(refusal), '', ...countCells(refusal)];
 }
 
 const DENIED = POLICY_COLUMNS.indexOf('DENIED');
 
-function countCells(counts: PolicyReport | LimitReport): string[] {
+function countCells(counts: CountsReport): string[] {
   const { not_evaluated: reason } = counts;
   const seen = [count(counts.requests), count(counts.clients)];
   if (reason !== undefined) return [...seen, `not evaluated: ${reason}`];
@@ -119,7 +131,11 @@ function changeParts(
     {
       table: [
         [title, 'REQUESTS', 'CLIENTS'],
-        ...changes.map((each) => [each.policy, count(each.requests), count(each.clients)]),
+        ...changes.map((each) => [
+          deniedByText(each.policy),
+          count(each.requests),
+          count(each.clients),
+        ]),
       ],
     },
     clientTable(

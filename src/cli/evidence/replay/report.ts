@@ -1,18 +1,14 @@
 /** The report of a replay, as JSON has it. Times are ISO 8601 in UTC. Null stands for what the log cannot tell. */
-
-import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
-import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
-import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { evaluabilityOf } from './evaluable.ts';
+import { limitRows } from './limit-rows.ts';
+import { maskAddresses } from './mask-addresses.ts';
+import { notesOn, type ReplayedPolicies } from './notes.ts';
 import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
 
-export interface ReportOptions {
-  readonly policies: PolicySet;
-  readonly hostPolicies: ReadonlySet<string>;
-  readonly mapping: readonly MappedField[];
+export interface ReportOptions extends ReplayedPolicies {
   readonly log: { readonly sources: readonly string[]; readonly format: string };
   readonly lines: LineCounts;
   readonly hasDifference: boolean;
@@ -23,15 +19,17 @@ export interface ReportOptions {
 export type ReplayReport = ReturnType<typeof reportOn>;
 export type PolicyReport = ReplayReport['policies'][number];
 export type LimitReport = PolicyReport['limits'][number];
+export type RefusalReport = ReplayReport['refused'][number];
+export type CountsReport = ReturnType<typeof countsReport>;
 export type ClientReport = ReturnType<typeof clientReport>;
 export type DifferenceReport = ReturnType<typeof differenceReport>;
 export type ChangeReport = DifferenceReport['newly_denied'][number];
 export type ChangedClientReport = DifferenceReport['clients_newly_denied'][number];
 
 export function reportOn(result: ReplayResult, options: ReportOptions) {
-  const { lines, log, hasDifference, policies } = options;
-  const { clients, facts, reasons } = result;
-  const nameOf = options.showsAddresses ? (name: string) => name : numberedClients(result);
+  const { lines, log, hasDifference, showsAddresses } = options;
+  const { clients, facts, reasons, refusals } = result;
+  const nameOf = showsAddresses ? (name: string) => name : numberedClients(result);
   return {
     log: { ...log, from: timeOf(facts.fromMs), to: timeOf(facts.toMs) },
     lines: {
@@ -40,6 +38,7 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
       not_understood: lines.misread,
       first_not_understood: lines.firstMisread.map((each) => ({
         ...each,
+        text: showsAddresses ? each.text : maskAddresses(each.text),
         source: log.sources[each.source] ?? '',
       })),
       without_request: lines.withoutRequest,
@@ -51,14 +50,18 @@ export function reportOn(result: ReplayResult, options: ReportOptions) {
       denied: clients.deniedRequests,
       clients: clients.all,
       denied_clients: clients.denied.count,
+      denied_with_shadow: clients.deniedRequestsWithShadow,
+      denied_clients_with_shadow: clients.deniedWithShadow.count,
       without_address: facts.withoutAddress,
       logged_429: facts.answered429,
       reasons: Object.fromEntries([...reasons].sort()),
     },
     policies: policyReports(result, options),
+    /** Requests that were denied before a policy was looked at. */
+    refused: [...refusals].sort().map(([reason, counts]) => ({ reason, ...countsReport(counts) })),
     clients: clients.denied.most.map((row) => clientReport(row, nameOf)),
     ...(hasDifference && { difference: differenceReport(result, nameOf) }),
-    notes: [...options.notes, ...notesOn(policies, options.mapping, result)],
+    notes: [...options.notes, ...notesOn(result, options)],
   };
 }
 
@@ -67,7 +70,7 @@ function policyReports(result: ReplayResult, options: ReportOptions) {
   const missing = evaluabilityOf(policies.policies, mapping);
   const missingHost = (name: string) =>
     result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
-  return policies.policies.map((policy: Policy) => {
+  return policies.policies.map((policy) => {
     const { name, mode } = policy;
     const reason = missing.policies.get(name) ?? missingHost(name);
     return {
@@ -77,18 +80,23 @@ function policyReports(result: ReplayResult, options: ReportOptions) {
       ...(result.isUncertain && {
         denied_requests_at_once: result.deniedAtOnce.get(name) ?? 0,
       }),
-      limits: everyLimit(policy).map(({ label, description }) => ({
-        label,
-        allows: description,
-        ...countsReport(result.limits.get(label), reason ?? missing.limits.get(label)),
-      })),
+      limits: limitRows(policy).flatMap(({ key, isImplied, plan, limit, allows }) => {
+        const counts = result.limits.get(key);
+        if (isImplied && (counts?.denied ?? 0) === 0) return [];
+        return {
+          label: limit.label,
+          ...(plan !== undefined && { plan }),
+          allows,
+          ...countsReport(counts, reason ?? missing.limits.get(limit)),
+        };
+      }),
     };
   });
 }
 
 const NO_HOST = 'the log does not say which host was asked for, and the policy matches by host';
 
-function countsReport(counts: Counts = newCounts(), notEvaluated: string | undefined) {
+function countsReport(counts: Counts = newCounts(), notEvaluated?: string) {
   const isKnown = notEvaluated === undefined;
   return {
     requests: counts.requests,
@@ -159,46 +167,4 @@ function sum(numbers: Iterable<number>): number {
 
 function timeOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
-}
-
-/** What a reader must know: where the log has less than a gateway sees. */
-function notesOn(
-  { policies, naming }: PolicySet,
-  mapping: readonly MappedField[],
-  { facts, isUncertain }: ReplayResult,
-): string[] {
-  const known = knownIdentities(mapping);
-  const notes: string[] = [];
-  const ofAddress = naming.sources.flatMap((source) => {
-    if (source === 'api_key') return known.apiKey ? [] : ['api_key'];
-    if (source === 'user') return known.user ? [] : ['user'];
-    return source === 'ip' || known.headers.has(source.header) ? [] : [source.header];
-  });
-  if (ofAddress.length > 0) {
-    notes.push(
-      `Clients were told apart by address, without ${ofAddress.join(', ')}: a gateway that sees more tells them apart better. If the log has the values, use --map.`,
-    );
-  }
-  if (!known.apiKey && policies.some(({ plans }) => plans.size > 0)) {
-    notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
-  }
-  if (facts.answered429 > 0) {
-    notes.push(
-      `${facts.answered429} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
-    );
-  }
-  if (policies.some(({ mode }) => mode === 'shadow')) {
-    notes.push(
-      'Policies in shadow mode deny nobody: their denied requests are those that they would deny.',
-    );
-  }
-  if (isUncertain) {
-    notes.push(
-      'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together; the truth is between the two.',
-    );
-  }
-  notes.push(
-    'A replay cannot show how clients react to a denial: they may retry, wait or give up.',
-  );
-  return notes;
 }

@@ -13,7 +13,10 @@ export interface Change {
 
 export interface ReplayResult {
   readonly policies: Map<string, Counts>;
+  /** By the key of the limit's row. */
   readonly limits: Map<string, Counts>;
+  /** Requests that were denied before a policy was looked at, by the reason. */
+  readonly refusals: Map<string, Counts>;
   readonly reasons: Map<string, number>;
   /** The stamps leave open when in a second a request came, and a window is so short that it matters. */
   readonly isUncertain: boolean;
@@ -24,13 +27,14 @@ export interface ReplayResult {
   readonly newlyAllowed: Map<string, Change>;
   readonly clients: ClientTotals;
   readonly facts: LogFacts;
-  /** By limit: the number of clients with each peak. Empty if peaks are not wanted. */
+  /** By the key of the limit's row: the number of clients with each peak. Empty if peaks are not wanted. */
   readonly peaks: Map<string, Histogram>;
 }
 
 interface ClientTotals extends Readonly<Record<Denials, Affected>> {
   readonly all: number;
   readonly deniedRequests: number;
+  readonly deniedRequestsWithShadow: number;
 }
 
 interface Affected {
@@ -43,7 +47,7 @@ type LogFacts = ReturnType<typeof newFacts>;
 /** Every thread sees all of the log. */
 export function newFacts() {
   return {
-    ...{ withoutAddress: 0, withHost: 0, answered429: 0 },
+    ...{ withoutAddress: 0, withHost: 0, withoutHost: 0, withoutTime: 0, answered429: 0 },
     /** Milliseconds since the epoch; infinite without entries. */
     fromMs: Number.POSITIVE_INFINITY,
     toMs: Number.NEGATIVE_INFINITY,
@@ -74,6 +78,7 @@ export function addResults(results: readonly ReplayResult[]): ReplayResult {
 function addResult(to: ReplayResult, from: ReplayResult): ReplayResult {
   mergeInto(to.policies, from.policies, addCounts);
   mergeInto(to.limits, from.limits, addCounts);
+  mergeInto(to.refusals, from.refusals, addCounts);
   mergeInto(to.reasons, from.reasons, sum);
   mergeInto(to.deniedAtOnce, from.deniedAtOnce, sum);
   mergeInto(to.newlyDenied, from.newlyDenied, addChanges);
@@ -110,7 +115,9 @@ function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
   return {
     all: a.all + b.all,
     deniedRequests: a.deniedRequests + b.deniedRequests,
+    deniedRequestsWithShadow: a.deniedRequestsWithShadow + b.deniedRequestsWithShadow,
     denied: affected('denied'),
+    deniedWithShadow: affected('deniedWithShadow'),
     newlyDenied: affected('newlyDenied'),
     newlyAllowed: affected('newlyAllowed'),
   };

@@ -1,9 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests } from '../../../../../src/cli/evidence/log-request.ts';
 import { Decider } from '../../../../../src/cli/evidence/replay/decider.ts';
 import { Replay, type ReplayOptions } from '../../../../../src/cli/evidence/replay/replay.ts';
 import { addResults } from '../../../../../src/cli/evidence/replay/result.ts';
+import { SameSecond } from '../../../../../src/cli/evidence/replay/same-second.ts';
 import { createCheck, UNOBSERVED } from '../../../../../src/gateway/core/check.ts';
 import { Calendar } from '../../../../../src/gateway/core/counting/calendar.ts';
 import type { Decision } from '../../../../../src/gateway/core/counting/decision.ts';
@@ -131,6 +132,15 @@ default:
   // The day of Zurich ends at 22 or 23 o'clock.
   const zurich = new Calendar('day', 'Europe/Zurich').windowAt(dayMs).endMs;
   expect(await peaks(...around.map((each) => zurich + each))).toEqual([5, 3, 3]);
+});
+
+test('measures peaks in units, however many a request takes', async () => {
+  const policies = policySetFrom(
+    '{ version: 1, identity: { sources: [ip] }, default: { cost: 1000000, limits: [{ rate: 5000000/1h, algorithm: fixed-window }] } }',
+  );
+  const entries = Array.from({ length: 2_000 }, (_, i) => logEntry({ startMs: LOG_START_MS + i }));
+  const { peaks } = await replayed(entries, { policies, measuresPeaks: true });
+  expect([...peaks]).toEqual([['default', new Map([[2_000_000_000, 1]])]]);
 });
 
 test('never reads the clock', async () => {
@@ -268,4 +278,91 @@ default: { limits: [1/1min] }`);
     ['198.51.100.2', 2],
   ]);
   expect(clients.all).toBe(2);
+});
+
+describe('the difference of two files', () => {
+  const file = (policy: string) =>
+    policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default: { limits: [1000/1h] }
+policies: [{ name: other, match: { path: /other }, limits: [1/1h] }, ${policy}]`);
+  const policy = (name: string, limit: string, mode = 'enforce') =>
+    `{ name: ${name}, match: { path: /login }, mode: ${mode}, limits: [${limit}] }`;
+  const logins = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((address, i) =>
+    logEntry({ address, target: '/login', startMs: LOG_START_MS + i }),
+  );
+  const change = async (now: string, before: string) => {
+    const files = { policies: file(now), against: file(before) };
+    const { newlyDenied, newlyAllowed } = await replayed(logins, files);
+    return { denied: [...newlyDenied], allowed: [...newlyAllowed] };
+  };
+  const two = { requests: 2, clients: 1 };
+
+  test('names the policy that denies now, and the one that denied before', async () => {
+    const [strict, lax] = [policy('strict', '1/1h'), policy('lax', '5/1h')];
+    expect(await change(strict, lax)).toEqual({ denied: [['strict', two]], allowed: [] });
+    expect(await change(lax, strict)).toEqual({ denied: [], allowed: [['strict', two]] });
+  });
+
+  test('shows what a policy in shadow mode would deny, and again once it is enforced', async () => {
+    const [trial, enforced] = [policy('login', '1/1h', 'shadow'), policy('login', '1/1h')];
+    expect(await change(trial, '')).toEqual({ denied: [['login', two]], allowed: [] });
+    expect(await change(enforced, trial)).toEqual({ denied: [['login', two]], allowed: [] });
+    expect(await change(trial, enforced)).toEqual({ denied: [], allowed: [['login', two]] });
+    expect(await change('', trial)).toEqual({ denied: [], allowed: [['login', two]] });
+    expect(await change(trial, trial)).toEqual({ denied: [], allowed: [] });
+  });
+});
+
+describe('with stamps of whole seconds', () => {
+  test('requests of one second are no burst', async () => {
+    const policies = policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default: { limits: [{ rate: 2/1s, algorithm: token-bucket, burst: 1 }] }`);
+    const entries = [0, 0, 1_000, 1_000].map((ms) => logEntry({ startMs: LOG_START_MS + ms }));
+    const { clients, deniedAtOnce } = await replayed(entries, { policies, precisionMs: 1_000 });
+    expect(clients.deniedRequests).toBe(0);
+    expect(deniedAtOnce.get('default')).toBe(2);
+  });
+
+  test('time does not go back if durations have milliseconds', () => {
+    const decided: number[][] = [];
+    const spread = new SameSecond(1_000, (_entry, ...times) => decided.push(times));
+    for (const startMs of [100, 100, 200, 900, 1_100, 1_950, 1_950, 2_000]) {
+      spread.add(logEntry({ startMs }));
+    }
+    spread.flush();
+    expect(decided).toEqual([
+      ...[0, 250, 500, 750].map((atMs) => [atMs, 0]),
+      ...[1_000, 1_333, 1_666].map((atMs) => [atMs, 1_000]),
+      [2_000, 2_000],
+    ]);
+  });
+
+  test('an address is named as often as with longer windows', async () => {
+    const entries = randomEntries(3_000, 4_000);
+    const namesMade = async (limits: string, oldLimits?: string) => {
+      const file = (each: string) =>
+        policySetFrom(
+          `{ version: 1, identity: { sources: [ip] }, default: { limits: [${each}] } }`,
+        );
+      const policies = file(limits);
+      const against = oldLimits === undefined ? undefined : file(oldLimits);
+      // Each name that is made is looked up in the lists, and no remembered one.
+      const made = vi.spyOn(policies.naming.accessLists, 'ofAddress');
+      await replayed(entries, { policies, against, precisionMs: 1_000 });
+      return made.mock.calls.length;
+    };
+    const addresses = new Set(entries.map(({ address }) => address)).size;
+    const inMinutes = await namesMade('5/1min');
+    expect(inMinutes).toBeGreaterThanOrEqual(addresses);
+    // The log has one midnight, when all names change.
+    expect(inMinutes).toBeLessThanOrEqual(2 * addresses);
+    expect(await namesMade('5/1s')).toBe(inMinutes);
+    // Files with windows of days need names that last longer.
+    expect(await namesMade('5/1s', '500/3d')).toBe(inMinutes);
+    expect(await namesMade('5/1s, 500/3d', '5/1s')).toBe(inMinutes);
+  });
 });

@@ -1,0 +1,63 @@
+/** What a reader of a report must know: where the log has less than a gateway sees. */
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { count } from '../figures.ts';
+import type { MappedField } from '../log-request.ts';
+import { knownIdentities } from './evaluable.ts';
+import type { ReplayResult } from './result.ts';
+
+export interface ReplayedPolicies {
+  readonly policies: PolicySet;
+  /** The names of those that match by host. */
+  readonly hostPolicies: ReadonlySet<string>;
+  readonly mapping: readonly MappedField[];
+}
+
+export function notesOn(
+  { facts, isUncertain }: ReplayResult,
+  { policies: { policies, naming }, hostPolicies, mapping }: ReplayedPolicies,
+): string[] {
+  const known = knownIdentities(mapping);
+  const notes: string[] = [];
+  const ofAddress = naming.sources.flatMap((source) => {
+    if (source === 'api_key') return known.apiKey ? [] : ['api_key'];
+    if (source === 'user') return known.user ? [] : ['user'];
+    return source === 'ip' || known.headers.has(source.header) ? [] : [source.header];
+  });
+  if (ofAddress.length > 0) {
+    notes.push(
+      `Clients were told apart by address, without ${ofAddress.join(', ')}: a gateway that sees more tells them apart better. If the log has the values, use --map.`,
+    );
+  }
+  if (!known.apiKey && policies.some(({ plans }) => plans.size > 0)) {
+    notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
+  }
+  if (hostPolicies.size > 0 && facts.withoutHost > 0) {
+    notes.push(
+      `${count(facts.withoutHost)} of ${count(facts.withHost + facts.withoutHost)} requests do not say which host was asked for. Policies that match by host (${[...hostPolicies].join(', ')}) did not count them, and other policies did in their place. Log the host, or replay without these policies.`,
+    );
+  }
+  if (facts.withoutTime > 0) {
+    notes.push(
+      `${count(facts.withoutTime)} requests were not decided: their start, which is their time less their duration, is before 1970 or after 9999.`,
+    );
+  }
+  if (facts.answered429 > 0) {
+    notes.push(
+      `${count(facts.answered429)} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
+    );
+  }
+  if (policies.some(({ mode }) => mode === 'shadow')) {
+    notes.push(
+      'Policies in shadow mode deny nobody: their denied requests are those that they would deny. --against and --fail-on count these, too.',
+    );
+  }
+  if (isUncertain) {
+    notes.push(
+      'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together at its beginning. The truth may also be higher than both: a burst around the end of a second falls into one window.',
+    );
+  }
+  notes.push(
+    'A replay cannot show how clients react to a denial: they may retry, wait or give up.',
+  );
+  return notes;
+}
