@@ -16,7 +16,9 @@ export function adviceOn({ routes, fitted }: Suggestions): string[] {
     );
   }
   if (proposals.some(deniesDeclaredBots)) {
-    advice.push('The limits deny declared bots, too: list those that you welcome under exempt.');
+    advice.push(
+      "The limits deny declared bots, too: list those that you welcome under exempt. If they are an app's users, the limits are too low.",
+    );
   }
   if (proposals.some(({ certainty }) => certainty === 'low')) {
     advice.push(
@@ -33,8 +35,11 @@ function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
   );
   if (found === undefined) return [];
   const { windowMs, p99, max } = found;
+  const next = evidence.hasOutliers
+    ? 'The limits deny them. If they are welcome, list them under exempt, or take a more generous choice.'
+    : 'They raise the limits. If they are not welcome, take a stricter choice.';
   return [
-    `${route.title}: a few clients send up to ${count(max)} requests in ${windowText(windowMs)}, far above p99 (${count(p99)}), and raise the limits. If they are not welcome, take a stricter choice.`,
+    `${route.title}: a few clients send up to ${count(max)} requests in ${windowText(windowMs)}, far above p99 (${count(p99)}). ${next}`,
   ];
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { byStratum, peaksOf } from '../../../../../src/cli/evidence/suggest/peaks.ts';
-import { UserAgents } from '../../../../../src/cli/evidence/suggest/request-signs.ts';
+import { BOT_AGENT, UserAgents } from '../../../../../src/cli/evidence/suggest/request-signs.ts';
 import type { Stratum } from '../../../../../src/cli/evidence/suggest/strata.ts';
 import { trafficIn } from '../../../../../src/cli/evidence/suggest/traffic.ts';
 import { Random } from '../../../../support/random.ts';
@@ -19,9 +19,9 @@ function requests(change: (i: number) => Partial<LogEntry>): LogEntry[] {
 
 function stratumOf(entries: readonly LogEntry[]): Stratum | undefined {
   const recorded = trafficLogOf(entries, NO_POLICIES).recorded();
-  const { routes } = trafficIn(recorded, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
+  const { byRoute } = trafficIn(recorded, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
   const found = byStratum(() => 0);
-  for (const route of routes) {
+  for (const route of byRoute) {
     const { clients } = peaksOf(route);
     for (const each of Object.keys(found) as Stratum[]) found[each] += clients[each];
   }
@@ -74,7 +74,7 @@ test.each([
   'kube-probe/1.29',
   'python-requests/2.31',
 ])('%s says that it is a program', (text) => {
-  expect(new UserAgents().read(text).isBot).toBe(true);
+  expect(new UserAgents().read(text).sign).toBe(BOT_AGENT);
 });
 
 test.each([
@@ -82,5 +82,5 @@ test.each([
   'Mozilla/5.0 (Linux; Android 13; CUBOT X30) AppleWebKit/537.36 Chrome/120.0 Mobile Safari/537.36',
   undefined,
 ])('%s does not', (text) => {
-  expect(new UserAgents().read(text).isBot).toBe(false);
+  expect(new UserAgents().read(text).sign).not.toBe(BOT_AGENT);
 });
