@@ -79,14 +79,15 @@ function mergeNodes(from: Node, into: Node, groups: PathGroups): void {
   }
 }
 
-/** Makes these children of a node one parameter, and returns it. */
+/** Makes these children of a node one parameter, and returns it. Without any, nothing changes. */
 export function mergeChildren(
   node: Node,
-  merging: Iterable<readonly [name: string, node: Node]>,
+  merging: readonly (readonly [name: string, node: Node])[],
   groups: PathGroups,
 ): Node {
   const { children } = node;
   const merged = children.get(PARAMETER) ?? newNode();
+  if (merging.length === 0) return merged;
   for (const [name, child] of merging) {
     mergeNodes(child, merged, groups);
     children.delete(name);

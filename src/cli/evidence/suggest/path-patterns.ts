@@ -19,8 +19,8 @@ type IsLarge = (method: string, requests: number) => boolean;
 /** Changes the tree. Its groups must have their uses. */
 export function patternsOf({ root, groups }: PathTree, isLarge: IsLarge): PathPattern[] {
   keepUsed(root, groups);
-  const locales = localesIn(root);
-  if (locales.length > 1) mergeChildren(root, locales, groups);
+  // Two letters may mean anything else, unless they lead to the same pages.
+  mergeChildren(root, alike([...root.children].filter(([name]) => LOCALE.test(name))), groups);
   for (const child of root.children.values()) generalize(child, groups, isLarge);
   return patternsBelow(root, []);
 }
@@ -36,29 +36,31 @@ function keepUsed(node: Node, groups: PathGroups): void {
   }
 }
 
-/** Only those that lead to the same pages, because two letters may mean anything else. */
-function localesIn({ children }: Node) {
-  const named = [...children].filter(([name]) => LOCALE.test(name));
-  return named.filter(([, { children: own }]) =>
-    named.some(
-      ([, other]) =>
-        other.children !== own && [...own.keys()].some((name) => other.children.has(name)),
-    ),
-  );
+type NamedNode = readonly [name: string, node: Node];
+
+/** Those below which another one has the same page. */
+function alike(nodes: readonly NamedNode[]): readonly NamedNode[] {
+  const names = nodes.flatMap(([, { children }]) => [...children.keys()]);
+  const seen = new Set<string>();
+  const common = new Set(names.filter((name) => seen.size === seen.add(name).size));
+  common.delete(PARAMETER);
+  return nodes.filter(([, { children }]) => [...children.keys()].some((name) => common.has(name)));
 }
 
 function generalize(node: Node, groups: PathGroups, isLarge: IsLarge): void {
   const { children } = node;
   const named = () => [...children].filter(([name]) => name !== PARAMETER && name !== REST);
+  // Alone they are too small for limits, and together they may be large enough.
+  const small = () => named().filter(([, child]) => !hasLarge(child, groups, isLarge));
   if (children.size > FEW_VALUES) {
     const rare = named().filter(([, { requests }]) => requests < RARE_SHARE * node.requests);
-    if (rare.length > 0) mergeChildren(node, rare, groups);
+    mergeChildren(node, rare, groups);
   }
+  mergeChildren(node, alike(small()), groups);
   for (const child of children.values()) generalize(child, groups, isLarge);
-  // Alone they are too small for limits, and together they may be large enough.
-  const small = named().filter(([, child]) => !hasLarge(child, groups, isLarge));
-  if (small.length === 0 || small.length + Number(children.has(PARAMETER)) === 1) return;
-  generalize(mergeChildren(node, small, groups), groups, isLarge);
+  const rest = small();
+  if (rest.length === 0 || rest.length + Number(children.has(PARAMETER)) === 1) return;
+  generalize(mergeChildren(node, rest, groups), groups, isLarge);
 }
 
 function hasLarge({ groups: own, children }: Node, groups: PathGroups, isLarge: IsLarge): boolean {

@@ -70,7 +70,7 @@ export class PathTree {
   /** They become a parameter. At the root they are dropped, because each is a separate part of the site. */
   #remove(node: Node, removed: readonly NamedNode[]): void {
     if (node !== this.root) {
-      if (removed.length > 0) mergeChildren(node, removed, this.groups);
+      mergeChildren(node, removed, this.groups);
       return;
     }
     for (const [name, child] of removed) {
