@@ -57,8 +57,8 @@ export function attackedLog(
   const { attacks = [], crowd = 0 } = more;
   return [
     ...syntheticLog({
-      ...{ seed, startMs: START_MS, days: FITTED_DAYS + 1, people: 300, apps: 120, offices: 2 },
-      ...{ crowd, crawlers: 1, monitors: 1 },
+      ...{ seed, startMs: START_MS, days: FITTED_DAYS + 1, people: 220, apps: 80, offices: 2 },
+      ...{ crowd, crawlers: 1, monitors: 0 },
       attacks: [SCANNER, ...pastAttacks(past), ...heldOutAttacks(), ...attacks],
     }),
   ];

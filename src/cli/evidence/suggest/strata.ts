@@ -21,10 +21,10 @@ const MANY_ERRORS = 0.5;
 const SOME_ERRORS = 0.1;
 const LONG_DAY_HOURS = 18;
 const REGULAR = 0.1;
-/** With a smaller share of assets in the log, clients without assets are usual. */
+/** With a smaller share of assets in the log, browsers without assets are usual. */
 const MANY_ASSETS = 0.2;
 
-/** `assetShare`: of all requests of the log. */
+/** `assetShare`: of the requests of all browsers. */
 export function stratumOf(behaviour: Behaviour, isAddress: boolean, assetShare: number): Stratum {
   const { requests, botAgents, agents } = behaviour;
   if (2 * botAgents > requests) return 'declared_bot';

@@ -1,6 +1,6 @@
 /** The traffic of some days: the strata of its clients, and each client's requests to a route. */
 import { numbers, sortedByKey } from './columns.ts';
-import { ASSET, CLIENT_ERROR } from './request-signs.ts';
+import { ASSET, BROWSER_AGENT, CLIENT_ERROR } from './request-signs.ts';
 import type { Routes } from './routes.ts';
 import { Behaviour, isBot, STRATA, type Stratum, stratumOf } from './strata.ts';
 import type { Recorded } from './traffic-log.ts';
@@ -50,7 +50,7 @@ function firstAtOrAfter(timesMs: Float64Array, momentMs: number): number {
 function strataOf(recorded: Recorded, order: Uint32Array) {
   const { clientOf, timesMs, agents, signs, isAddress } = recorded;
   const byClient = new Uint8Array(isAddress.length);
-  const assetShare = shareOfAssets(signs, order);
+  const assetShare = shareOfAssets(recorded, order);
   let behaviour = new Behaviour();
   let clients = 0;
   for (let i = 0; i < order.length; i++) {
@@ -66,13 +66,21 @@ function strataOf(recorded: Recorded, order: Uint32Array) {
   return { byClient, clients };
 }
 
-/** Refused requests do not count: an attack or a scan may be most of a log. */
-function shareOfAssets(signs: Uint8Array, order: Uint32Array): number {
+const SAMPLE = 100;
+
+/** Of the first requests of each browser that were not refused, because a scraper or an attack may be most of a log. */
+function shareOfAssets({ clientOf, signs }: Recorded, order: Uint32Array): number {
   let assets = 0;
   let answered = 0;
+  let ofClient = 0;
+  let client = -1;
   for (const index of order) {
+    if (clientOf[index] !== client) ofClient = 0;
+    client = clientOf[index] as number;
     const found = signs[index] as number;
-    if ((found & CLIENT_ERROR) !== 0) continue;
+    const isAnswered = (found & (CLIENT_ERROR | BROWSER_AGENT)) === BROWSER_AGENT;
+    if (!isAnswered || ofClient === SAMPLE) continue;
+    ofClient++;
     answered++;
     if ((found & ASSET) !== 0) assets++;
   }
