@@ -3,7 +3,7 @@ import type { Random } from './random.ts';
 import { type Attack, DAY_MS, type SyntheticRequest, syntheticLog } from './synthetic-log.ts';
 
 const HOUR_MS = 3_600_000;
-export const FITTED_DAYS = 4;
+const FITTED_DAYS = 4;
 const START_MS = Date.UTC(2026, 0, 5);
 
 const STUFFING = { method: 'POST', target: () => '/api/login', status: 401 };
@@ -14,7 +14,7 @@ const SCANNER: Attack = {
 };
 
 /** A random path of one segment that no rule takes for an identifier. */
-export function wordPath(random: Random): string {
+function wordPath(random: Random): string {
   return `/${Array.from({ length: 8 }, () => 'abcdefghijklmnop'[random.below(16)]).join('')}`;
 }
 
