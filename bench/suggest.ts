@@ -5,18 +5,15 @@
  * after them, request by request, by the code that decides in a gateway. Two more columns have limits from the same log
  * without attacks, and with attacks whose requests are as irregular as those of people.
  */
-import { createSecretKey } from 'node:crypto';
 import { createLogRequests } from '../src/cli/evidence/log-request.ts';
 import { findPathRoutes } from '../src/cli/evidence/suggest/path-routes.ts';
 import { eachDayPeak } from '../src/cli/evidence/suggest/peaks.ts';
-import { draftPolicyFile, writePolicyFile } from '../src/cli/evidence/suggest/policy-file.ts';
-import { type Suggestions, suggest } from '../src/cli/evidence/suggest/suggest.ts';
+import { draftPolicyFile } from '../src/cli/evidence/suggest/policy-file.ts';
+import { suggest } from '../src/cli/evidence/suggest/suggest.ts';
 import { type Traffic, trafficIn } from '../src/cli/evidence/suggest/traffic.ts';
 import { type Recorded, TrafficLog } from '../src/cli/evidence/suggest/traffic-log.ts';
 import { dayOf } from '../src/cli/evidence/suggest/windows.ts';
-import { createCheck, UNOBSERVED } from '../src/gateway/core/check.ts';
-import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
-import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';
+import { enforcedFile, judge, type Verdicts, verdictsOf } from '../test/support/judged-log.ts';
 import { policySetFrom } from '../test/support/policies.ts';
 import type { Random } from '../test/support/random.ts';
 import {
@@ -124,21 +121,21 @@ function fitted(recorded: Recorded): ReadonlyMap<string, string> {
     'mode: enforce',
   );
   const toMs = START_MS + FITTED_DAYS * DAY_MS;
-  const peaks = peaksByRoute(recorded, trafficIn(recorded, { fromMs: START_MS, toMs }));
+  const peaks = peaksByRoute(trafficIn(recorded, { fromMs: START_MS, toMs }));
   return new Map([
     ['100/1min', withLimits(draft, () => 100)],
     ['p99', withLimits(draft, (name) => quantile(peaks.get(name) ?? [], 0.99))],
     ['mean + 3 sigma', withLimits(draft, (name) => threeSigma(peaks.get(name) ?? []))],
-    ['suggested', enforced(draft, suggestions)],
+    ['suggested', enforcedFile(suggestions)],
   ]);
 }
 
 /** Of client-days of all clients, per minute. */
-function peaksByRoute({ routes }: Recorded, traffic: Traffic): ReadonlyMap<string, number[]> {
+function peaksByRoute({ routes, byRoute }: Traffic): ReadonlyMap<string, number[]> {
   return new Map(
     routes.routes.map(({ name }, i) => {
       const peaks: number[] = [];
-      traffic.routes[i]?.eachClient((_, timesMs) =>
+      byRoute[i]?.eachClient((_, timesMs) =>
         eachDayPeak(timesMs, MINUTE_MS, (__, peak) => peaks.push(peak)),
       );
       return [name, peaks];
@@ -160,67 +157,6 @@ function withLimits(draft: string, limitOf: (name: string) => number): string {
     return name === '' ? line : line.replace('[1000/1h]', `[${limitOf(name) || 1}/1min]`);
   });
   return lines.join('\n');
-}
-
-function enforced(draft: string, suggestions: Suggestions): string {
-  const written = writePolicyFile(draft, suggestions, { capacity: undefined, notes: [] });
-  return written.replaceAll('mode: shadow', 'mode: enforce');
-}
-
-interface Verdicts {
-  requests: number;
-  denied: number;
-  firstMs: number | undefined;
-  firstDeniedMs: number | undefined;
-  readonly clientDays: Set<string>;
-  readonly deniedDays: Set<string>;
-}
-
-/** By actor. */
-function judge(policyFile: string, requests: readonly SyntheticRequest[]): Map<string, Verdicts> {
-  const policies = policySetFrom(policyFile);
-  const requestOf = createLogRequests(policies, []);
-  const key = createSecretKey(Buffer.alloc(32));
-  const salts = {
-    kept: key,
-    daily: { startMs: 0, current: key, previous: undefined },
-    long: undefined,
-  };
-  let nowMs = 0;
-  const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000_000 });
-  const check = createCheck({
-    ...{ store, local: store, salts: { at: () => salts }, observer: UNOBSERVED, newId: () => '' },
-    overrides: { current: NO_OVERRIDES },
-  });
-  const byActor = new Map<string, Verdicts>();
-  for (const { actor, entry } of requests) {
-    nowMs = entry.startMs;
-    const request = requestOf(entry);
-    const decision = request && check(request, policies, nowMs);
-    if (decision === undefined || decision instanceof Promise) throw new Error('not decided');
-    note(verdictsOf(actor, byActor), entry, decision.verdict === 'deny');
-  }
-  return byActor;
-}
-
-function verdictsOf(actor: string, byActor: Map<string, Verdicts>): Verdicts {
-  const known = byActor.get(actor) ?? {
-    ...{ requests: 0, denied: 0, firstMs: undefined, firstDeniedMs: undefined },
-    ...{ clientDays: new Set<string>(), deniedDays: new Set<string>() },
-  };
-  byActor.set(actor, known);
-  return known;
-}
-
-function note(verdicts: Verdicts, entry: SyntheticRequest['entry'], isDenied: boolean): void {
-  const clientDay = `${entry.address} ${dayOf(entry.startMs)}`;
-  verdicts.requests++;
-  verdicts.firstMs ??= entry.startMs;
-  verdicts.clientDays.add(clientDay);
-  if (!isDenied) return;
-  verdicts.denied++;
-  verdicts.firstDeniedMs ??= entry.startMs;
-  verdicts.deniedDays.add(clientDay);
 }
 
 /** For each seed, the verdicts by method and actor. */

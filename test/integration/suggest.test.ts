@@ -26,6 +26,10 @@ const requests = syntheticLog({
 });
 const text = [...requests].map(({ entry }) => combinedLine(entry)).join('');
 const log = file('access.log', text);
+const NO_PAGE = {
+  ...{ startMs: Date.UTC(2026, 0, 5), method: 'GET', host: undefined, address: '60.0.0.1' },
+  ...{ forwardedFor: undefined, status: 200, userAgent: 'Chrome', fields: [] },
+};
 const policies = file(
   'policies.yaml',
   `version: 1
@@ -60,6 +64,20 @@ describe('text', () => {
     const figures = (output: string) => output.slice(output.indexOf('Each choice'));
     expect(figures(piped)).toBe(figures(read));
   });
+});
+
+test('text says that rarely used paths count for everything else', async () => {
+  const pages = Array.from({ length: 1_500 }, (_, i) => {
+    const letters = i.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'[Number(digit)] ?? '');
+    const target = `/page-${letters}`;
+    const entry = { ...NO_PAGE, target, startMs: NO_PAGE.startMs + 1_000 * i };
+    return combinedLine(entry);
+  });
+  const scanned = file('scanned.log', pages.join(''));
+  const { stdout } = await suggest([scanned, log]);
+  expect(stdout).toMatch(/note +[\d,]+ requests for rarely used paths count for everything else/);
+  expect(stdout).toContain('\nPOST /api/login: ');
+  expect((await suggest([log])).stdout).not.toContain('rarely used paths');
 });
 
 test('yaml is a valid policy file in shadow mode', async () => {

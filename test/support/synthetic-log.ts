@@ -1,5 +1,6 @@
 /**
- * An access log of an imaginary shop, from a seed: people, offices behind one address, crawlers, monitors and attacks.
+ * An access log of an imaginary shop, from a seed: people, users of its app, offices behind one address, crawlers,
+ * monitors and attacks.
  * Each request says who sent it, so that tests and benchmarks know the truth.
  */
 import type { LogEntry } from '../../src/cli/evidence/formats/log-format.ts';
@@ -7,7 +8,7 @@ import { Random } from './random.ts';
 
 export interface SyntheticRequest {
   readonly entry: LogEntry;
-  /** `person`, `office`, `crawler`, `monitor`, or the name of an attack. */
+  /** `person`, `app`, `office`, `crowd`, `crawler`, `monitor`, or the name of an attack. */
   readonly actor: string;
 }
 
@@ -18,7 +19,11 @@ export interface SyntheticLogOptions {
   readonly days: number;
   /** People who visit on a day. */
   readonly people: number;
+  /** People who use the app on a day. */
+  readonly apps?: number;
   readonly offices: number;
+  /** People who share one more address. */
+  readonly crowd?: number;
   readonly crawlers: number;
   readonly monitors: number;
   readonly attacks: readonly Attack[];
@@ -43,6 +48,7 @@ export interface Attack {
   readonly burst?: number;
   /** The gaps between requests vary, as those of people do. */
   readonly isIrregular?: boolean;
+  readonly userAgent?: (random: Random) => string;
 }
 
 export const DAY_MS = 86_400_000;
@@ -50,6 +56,12 @@ const HOUR_MS = 3_600_000;
 
 const BROWSERS = ['Chrome/141.0', 'Firefox/143.0', 'Safari/605.1', 'Edg/141.0', 'Chrome/140.0'];
 const SYSTEMS = ['Windows NT 10.0', 'Macintosh', 'X11; Linux x86_64', 'iPhone', 'Android 16'];
+const APPS = [
+  'okhttp/4.12.0',
+  'Shop/214 CFNetwork/1494.0.7 Darwin/23.4.0',
+  'Dart/3.4 (dart:io)',
+  'Shop/2.1 (com.example.shop; iOS 17.4) Alamofire/5.9.1',
+];
 const CRAWLERS = ['Googlebot/2.1', 'bingbot/2.0', 'AhrefsBot/7.0', 'YandexBot/3.0'];
 const ASSETS = ['/static/app.3f9c1b.js', '/static/site.css', '/static/logo.svg'];
 
@@ -99,7 +111,12 @@ function requestsOfDay(day: number, options: SyntheticLogOptions, random: Random
     const person = random.below(population);
     visit(sink, { actor: 'person', ...household(person, options.seed) }, random);
   }
-  for (let i = 0; i < options.offices; i++) office(sink, i, random);
+  const { apps = 0, crowd = 0 } = options;
+  for (let i = 0; i < apps; i++) appUser(sink, random.below(3 * apps), random);
+  for (let i = 0; i < options.offices; i++) {
+    office(sink, { number: i, actor: 'office', people: 8 + 4 * (i % 10) }, random);
+  }
+  if (crowd > 0) office(sink, { number: options.offices, actor: 'crowd', people: crowd }, random);
   for (let i = 0; i < options.crawlers; i++) crawler(sink, i, random);
   for (let i = 0; i < options.monitors; i++) monitor(sink, i);
   for (const attack of options.attacks) if (attack.day === day) launch(sink, attack, options.seed);
@@ -174,13 +191,39 @@ function login(day: Day, sender: Sender, startMs: number, random: Random): numbe
   return atMs;
 }
 
+/** The app fetches no assets. Half of its users open it when a message comes at 8 o'clock. */
+function appUser(day: Day, number: number, random: Random): void {
+  const userAgent = APPS[number % APPS.length] ?? '';
+  const sender = { actor: 'app', address: addressIn(25, number), userAgent };
+  const isCalled = random.next() < 0.5;
+  let atMs = HOUR_MS * (isCalled ? 8 : 7 + 15 * Math.sqrt(random.next())) + 30_000 * random.next();
+  if (random.next() < 0.3) atMs = login(day, sender, atMs, random);
+  const screens = Math.min(120, Math.ceil(random.lognormal(1.6, 0.8)));
+  for (let i = 0; i < screens; i++) {
+    const target = `/api/items/${random.below(50_000)}/reviews?page=1`;
+    day.send(sender, atMs, { method: 'GET', target, status: 200 });
+    if (random.next() < 0.2) atMs = search(day, sender, atMs, random);
+    atMs += 1_000 * random.lognormal(2, 1);
+  }
+  // While it is open, it polls with the regularity of a program.
+  for (let i = 0; i < 25; i++) {
+    atMs += 30_000;
+    day.send(sender, atMs, { method: 'GET', target: '/api/messages', status: 200 });
+  }
+}
+
+interface Office {
+  readonly number: number;
+  readonly actor: string;
+  readonly people: number;
+}
+
 /** Many people behind one address, from 8 to 18 o'clock. */
-function office(day: Day, number: number, random: Random): void {
+function office(day: Day, { number, actor, people }: Office, random: Random): void {
   const address = addressIn(30, number);
-  const people = 8 + 4 * (number % 10);
   for (let i = 0; i < people; i++) {
     const own = new Random(number * 1_000 + i);
-    const sender = { actor: 'office', address, userAgent: browser(own) };
+    const sender = { actor, address, userAgent: browser(own) };
     session(day, sender, HOUR_MS * (8 + 10 * random.next()), random);
   }
 }
@@ -202,21 +245,19 @@ function monitor(day: Day, number: number): void {
   }
 }
 
+const STUFFER = 'Mozilla/5.0 (Windows NT 10.0) Chrome/141.0';
+
 /** Has its own random numbers, so that the other requests of a log do not depend on its attacks. */
 function launch(day: Day, attack: Attack, seed: number): void {
   const { name, forMs, requestsPerSecond, addresses, network, method, status } = attack;
-  const { burst = 1, isIrregular = false } = attack;
+  const { burst = 1, isIrregular = false, userAgent = () => STUFFER } = attack;
   const random = new Random(seed * 1_009 + network);
   const gapMs = (1_000 * burst) / requestsPerSecond;
   let sent = 0;
   for (let atMs = 0; atMs < forMs; atMs += isIrregular ? random.exponential(gapMs) : gapMs) {
     for (let i = 0; i < burst; i++) {
       const address = addressIn(network, sent++ % addresses);
-      const sender = {
-        actor: name,
-        address,
-        userAgent: 'Mozilla/5.0 (Windows NT 10.0) Chrome/141.0',
-      };
+      const sender = { actor: name, address, userAgent: userAgent(random) };
       // A burst takes two seconds around its moment.
       const spreadMs = burst === 1 ? 0 : 2_000 * random.next();
       day.send(sender, attack.atMs + atMs + spreadMs, {

@@ -42,16 +42,18 @@ ${fenced('sh', 'headgate test --coverage --min-coverage 100 config')}`,
   'headgate replay': `[Choosing limits](choosing-limits.md) shows how to use it, and [log formats](log-formats.md) what it reads. Ctrl+C ends the reading and prints what is known so far. What a log cannot tell is "not evaluated", never "0 denied".
 
 ${fenced('sh', 'headgate replay access.log.1.gz access.log --policies new.yaml --against policies.yaml --html replay.html')}`,
-  'headgate suggest': `Clients are told apart by \`identity\`, as a gateway does. Limits rest on the peaks of clients that are no bots: for each client and day, the most requests in any window of 1 s, 10 s, 1 min, 5 min and 1 h. Bots are recognized by their user agent or, less surely, by mostly 4xx answers, regular requests, or more than 18 active hours in a day. An address with five user agents or more counts as shared by several people.
+  'headgate suggest': `Clients are told apart by \`identity\`, as a gateway does. Limits rest on the peaks of clients that are no bots: for each client and day, the most requests in any window of 1 s, 10 s, 1 min, 5 min and 1 h. Bots are recognized by their user agent or, less surely, by mostly 4xx answers, regular requests, more than 18 active hours in a day, or hundreds of pages in a browser without their assets. The name of a library that apps use, such as okhttp, CFNetwork, Dart or Alamofire, makes no bot; python-requests, Go and curl do. An address with five user agents or more counts as shared by several people.
+
+Without \`--policies\`, routes are the paths that people use. Identifiers, languages (\`/de\`, \`/en-us\`) and small sets of values (\`/shop/men\`, \`/shop/women\`) become parameters. Paths that only get 4xx answers are no routes. A note says how many requests were for paths that are too many to keep.
 
 | step | how |
 | --- | --- |
 | floor | an upper bound, with 95 % confidence, on the p99.9 of these peaks; it takes 2,995 client-days. With 299 client-days p99, with 59 p95, with 29 p90; with fewer, there is not enough evidence. |
-| limit | the geometric middle of the widest gap above the floor, if peaks on its sides differ at least twofold; otherwise 1.5 times the floor; rounded up to 1, 1.5, 2, 3 or 5 times a power of ten |
-| windows | one of at most a minute and one longer, those with the widest gaps; a limit that another one always reaches first is left out |
+| limit | 1.5 times the floor, or more, up to 3 times, if peaks go on above it without a twofold gap; at least 1.5 times the highest peak of a shared address, but at most 15 times the floor of single clients; rounded up to 1, 1.5, 2, 3 or 5 times a power of ten |
+| windows | a minute and an hour; in a short log the longest that it shows twice; a limit that another one always reaches first is left out |
 | choices | three to five, each counted on the log by the code that counts in a gateway |
 
-Limits per client do not stop an attack from many addresses that are slow each: [bench/suggest.ts](../bench/README.md#do-suggested-limits-stop-attacks-and-leave-people-alone-suggestts) shows what they stop. Attacks within the log may raise the limits, so look at the gap.\n`,
+Limits per client do not stop an attack from many addresses that are slow each: [bench/suggest.ts](../bench/README.md#do-suggested-limits-stop-attacks-and-leave-people-alone-suggestts) shows what they stop. Bots that are recognized do not move the limits. Clients that look like people do not either, if they are very few and their peaks are at least four times as high as those below them. The certainty is low if the limits deny clients of the days held out or many bots by name, or rest on a few clients far above the others.\n`,
   'headgate completion': `The script is complete: it starts no headgate when you press Tab. Write it again after an update.
 
 | shell | command |

@@ -1,7 +1,7 @@
 /** Chooses limits for a route from the peaks of its clients. */
 import { ascending } from '../maps.ts';
 import type { RoutePeaks } from './peaks.ts';
-import { bestFloor, type Floor, floorOf, type Gap, QUANTILES, widestGap } from './statistics.ts';
+import { bestFloor, type Floor, floorOf, type Gap, gapsAbove, QUANTILES } from './statistics.ts';
 import {
   BURST_WINDOWS,
   roundDown,
@@ -15,6 +15,7 @@ import {
 export interface WindowEvidence {
   readonly windowMs: number;
   readonly floor: Floor;
+  readonly recommended: number;
   readonly gap: Gap | undefined;
 }
 
@@ -30,6 +31,9 @@ export interface ChoiceOptions {
 }
 
 const MARGIN = 1.5;
+const MOST = 3;
+/** A narrower gap may be chance. */
+const LEAST_RATIO = 2;
 const LEAST_WINDOWS_IN_LOG = 2;
 const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
@@ -56,25 +60,37 @@ export function choose(peaks: RoutePeaks, options: ChoiceOptions & { readonly sp
 }
 
 function evidenceOf(window: RoutePeaks['windows'][number]): WindowEvidence | undefined {
-  const { windowMs, nonBots, all } = window;
-  const floor = bestFloor(nonBots);
+  const { windowMs, nonBots, people } = window;
+  const floor = bestFloor(people);
   if (floor === undefined) return undefined;
-  const peaks = ascending(all).map(([peak]) => peak);
-  return { windowMs, floor, gap: widestGap(peaks, floor.bound) };
+  const recommended = recommendedCount(window, floor);
+  const gap = gapsAbove(ascending(nonBots), floor.bound, LEAST_RATIO).find(
+    ({ from, to }) => from <= recommended && to > recommended,
+  );
+  return { windowMs, floor, recommended, gap };
 }
 
-/** The window with the widest gap; without gaps, the usual one or the longest. */
+/** Above all usual peaks, but never far above the floor, as attackers that look like people would have it. */
+function recommendedCount(
+  { people, mostShared }: RoutePeaks['windows'][number],
+  { bound, quantile }: Floor,
+): number {
+  const peaks = ascending(people);
+  const highest = peaks.at(-1)?.[0] ?? bound;
+  const usual = gapsAbove(peaks, bound, LEAST_RATIO)[0]?.from ?? highest;
+  // Without evidence for the highest quantile, tomorrow may have peaks above all of these.
+  const margin = quantile === QUANTILES[0] ? 1 : MARGIN;
+  return Math.max(MARGIN * bound, Math.min(MOST * bound, margin * usual), MARGIN * mostShared);
+}
+
+/** The usual window, or the longest that there is evidence for. */
 function pick(
   evidence: readonly WindowEvidence[],
   windows: readonly number[],
   usual: number,
 ): WindowEvidence | undefined {
   const candidates = evidence.filter(({ windowMs }) => windows.includes(windowMs));
-  let best = candidates.find(({ windowMs }) => windowMs === usual) ?? candidates.at(-1);
-  for (const each of candidates) {
-    if ((each.gap?.ratio ?? 0) > (best?.gap?.ratio ?? 0)) best = each;
-  }
-  return best;
+  return candidates.find(({ windowMs }) => windowMs === usual) ?? candidates.at(-1);
 }
 
 /** Limits from strict to generous, not rounded. `highest`: the highest quantile that there is evidence for. */
@@ -90,25 +106,21 @@ function plan(peaks: RoutePeaks, windows: readonly WindowEvidence[], highest: nu
   const recommended = {
     reason: windows.some(({ gap }) => gap !== undefined)
       ? 'in the gap above these clients'
-      : `${MARGIN} times ${percentile(highest)}`,
-    limits: countsBy(recommendedCount),
+      : `at least ${MARGIN} times ${percentile(highest)}`,
+    limits: countsBy(({ recommended }) => recommended),
     isRecommended: true,
   };
   const multiples = [2, 5, 10].map((factor) => ({
     reason: `at least ${factor} times the recommended limits`,
-    limits: countsBy((each) => factor * roundUp(recommendedCount(each))),
+    limits: countsBy((each) => factor * roundUp(each.recommended)),
     isRecommended: false,
   }));
   return [...floors, recommended, ...multiples];
 }
 
-function recommendedCount({ floor, gap }: WindowEvidence): number {
-  return gap?.middle ?? MARGIN * floor.bound;
-}
-
 function boundOf(peaks: RoutePeaks, windowMs: number, quantile: number): number {
   const window = peaks.windows.find((each) => each.windowMs === windowMs);
-  return (window && floorOf(window.nonBots, quantile)?.bound) ?? 1;
+  return (window && floorOf(window.people, quantile)?.bound) ?? 1;
 }
 
 export function percentile(quantile: number): string {

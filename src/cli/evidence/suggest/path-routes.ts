@@ -1,6 +1,8 @@
 /** Routes by the paths of the log, for a site without policies. */
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
-import { type FoundPath, PathTree } from './path-tree.ts';
+import { NO_PATH } from './path-node.ts';
+import { type PathPattern, patternsOf } from './path-patterns.ts';
+import { PathTree } from './path-tree.ts';
 import { isAssetPath } from './request-signs.ts';
 import type { Route, RouteFinder } from './routes.ts';
 
@@ -14,66 +16,49 @@ const MAX_NAME = 60;
 
 export function findPathRoutes(): RouteFinder {
   const tree = new PathTree();
-  const requests = [0];
-  const count = (group: number) => {
-    requests[group] = (requests[group] ?? 0) + 1;
-    return group;
-  };
   return {
-    groupOf({ method: written, target }) {
+    groupOf({ method: written, target }, isRefused) {
       const { path, malformed } = canonicalPath(target, false);
       if (malformed) return undefined;
       const method = written === 'HEAD' ? 'GET' : written;
-      const groups = METHODS.has(method) ? groupsOf(path, tree) : undefined;
-      if (groups === undefined) return count(0);
-      for (const [name, group] of groups) if (name === method) return count(group);
-      groups.push([method, requests.length]);
-      return count(requests.length);
+      if (!METHODS.has(method)) return NO_PATH;
+      if (!isAssetPath(path)) return tree.groupOf(path, method, { isRefused });
+      // Assets below one folder are one route. Those at the root belong to the default.
+      if (path.indexOf('/', 1) === -1) return NO_PATH;
+      return tree.groupOf(path, method, { depth: 1, isRefused });
     },
-    routes() {
-      const chosen = candidates(tree.paths(), requests);
-      const ofGroup: number[][] = requests.map(() => [0]);
+    routes(uses) {
+      const { groups } = tree;
+      groups.count(uses);
       const names = new Set([DEFAULT.name]);
-      const routes = chosen.map(({ method, path, groups }, i) => {
-        for (const group of groups) ofGroup[group] = [i + 1];
+      const routeOfGroup = new Map<number, number>();
+      const routes = largestIn(tree, uses).map(({ method, path, group }, i) => {
+        routeOfGroup.set(group, i + 1);
         return routeOf(method, path, names);
       });
+      const ofGroup = Array.from({ length: groups.length }, (_, group) => [
+        routeOfGroup.get(groups.current(group)) ?? 0,
+      ]);
       return { routes: [DEFAULT, ...routes], ofGroup };
+    },
+    get dropped() {
+      return tree.dropped;
     },
   };
 }
 
-/** Assets below one folder are one route. Those at the root belong to the default. */
-function groupsOf(path: string, tree: PathTree) {
-  if (!isAssetPath(path)) return tree.add(path);
-  return path.indexOf('/', 1) === -1 ? undefined : tree.add(path, 1);
-}
-
-interface Candidate {
-  readonly method: string;
-  readonly path: string;
-  readonly groups: readonly number[];
-  readonly requests: number;
-}
-
-function candidates(paths: readonly FoundPath[], requests: readonly number[]): Candidate[] {
-  const total = requests.reduce((sum, each) => sum + each, 0);
-  const found = paths.flatMap(({ path, groups }) =>
-    [...METHODS].map((method) => {
-      const own = groups.filter(([name]) => name === method).map(([, group]) => group);
-      const count = own.reduce((sum, group) => sum + (requests[group] ?? 0), 0);
-      return { method, path, groups: own, requests: count };
-    }),
-  );
-  const isLarge = ({ method, requests: own }: Candidate) =>
-    own >= LEAST_REQUESTS && (method !== 'GET' || own >= LEAST_READING_SHARE * total);
-  return found
-    .filter(isLarge)
-    .sort((a, b) => b.requests - a.requests || compare(a, b))
+function largestIn(tree: PathTree, uses: ArrayLike<number>): PathPattern[] {
+  const leastReading = LEAST_READING_SHARE * Array.from(uses).reduce((sum, each) => sum + each, 0);
+  const isLarge = (method: string, requests: number) =>
+    requests >= LEAST_REQUESTS && (method !== 'GET' || requests >= leastReading);
+  const usesOf = ({ group }: PathPattern) => tree.groups.usesOf(group);
+  return patternsOf(tree, isLarge)
+    .filter((each) => isLarge(each.method, usesOf(each)))
+    .sort((a, b) => usesOf(b) - usesOf(a) || compare(a, b))
     .slice(0, MAX_ROUTES);
 }
 
-function compare(a: Candidate, b: Candidate): number {
+function compare(a: PathPattern, b: PathPattern): number {
   const [first, second] = [`${a.path} ${a.method}`, `${b.path} ${b.method}`];
   return first < second ? -1 : 1;
 }

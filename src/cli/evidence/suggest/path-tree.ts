@@ -1,137 +1,122 @@
-/** The paths of a log as a tree of segments. Segments with many different values become one parameter. */
+/** The paths of a log as a tree of segments, of bounded size. What is used least makes way for new paths. */
+import { isIdentifier } from './identifier.ts';
+import {
+  mergeChildren,
+  NO_PATH,
+  type Node,
+  newNode,
+  PARAMETER,
+  PathGroups,
+  REST,
+} from './path-node.ts';
 
-const PARAMETER = ':';
-const REST = '*';
 const MAX_DEPTH = 8;
-/** More different values are not kept while the log is read. */
 const MAX_CHILDREN = 200;
 const MAX_ROOT_CHILDREN = 1_000;
 const MAX_NODES = 100_000;
-const FEW_VALUES = 25;
-const RARE_SHARE = 0.02;
 
-interface Node {
-  readonly children: Map<string, Node>;
-  groups: [method: string, group: number][];
-  requests: number;
+export interface PathOptions {
+  /** How many segments tell a path from others. */
+  readonly depth?: number;
+  /** The path was refused: it counts for a known path, but makes none, because scanners try thousands. */
+  readonly isRefused?: boolean;
 }
-
-export interface FoundPath {
-  readonly path: string;
-  readonly groups: readonly (readonly [method: string, group: number])[];
-}
-
-const newNode = (): Node => ({ children: new Map(), groups: [], requests: 0 });
 
 export class PathTree {
-  readonly #root = newNode();
+  readonly root = newNode();
+  readonly groups = new PathGroups();
+  /** Requests for paths that were dropped, because others are used more. */
+  dropped = 0;
   #nodes = 0;
+  /** Since the nodes were counted last. Removed nodes are in `#nodes` until then. */
+  #added = 0;
 
-  /**
-   * The groups of a canonical path, by method. Undefined if there are too many paths already. `depth` is how many of
-   * its segments tell it from others.
-   */
-  add(path: string, depth = MAX_DEPTH): Node['groups'] | undefined {
-    let node = this.#root;
-    node.requests++;
-    const segments = path === '/' ? [] : path.slice(1).split('/');
+  /** The group of a canonical path and a method. */
+  groupOf(path: string, method: string, options: PathOptions = {}): number {
+    const { depth = MAX_DEPTH, isRefused = false } = options;
+    let node = this.root;
+    const passed = [node];
+    const segments = path === '/' ? [] : path.slice(1).split('/', MAX_DEPTH + 1);
     for (let i = 0; i < segments.length && i <= depth; i++) {
-      const next = this.#child(node, i === depth ? REST : nameOf(segments[i] as string));
-      if (next === undefined) return undefined;
-      next.requests++;
+      const name = i === depth ? REST : nameOf(segments[i] as string);
+      const next = node.children.get(name) ?? (isRefused ? undefined : this.#grow(node, name));
+      if (next === undefined) return NO_PATH;
+      passed.push(next);
       node = next;
     }
-    return node.groups;
+    const known = node.groups.get(method);
+    if (isRefused) return known ?? NO_PATH;
+    for (const each of passed) each.requests++;
+    if (known !== undefined) return known;
+    const group = this.groups.create();
+    node.groups.set(method, group);
+    return group;
   }
 
-  #child(node: Node, name: string): Node | undefined {
+  #grow(node: Node, name: string): Node | undefined {
     const { children } = node;
-    const known = children.get(name);
-    if (known !== undefined) return known;
-    if (this.#nodes === MAX_NODES) return undefined;
-    const isRoot = node === this.#root;
-    if (isRoot && children.size >= MAX_ROOT_CHILDREN) return undefined;
-    const isFull = !isRoot && children.size >= MAX_CHILDREN;
-    const added = isFull ? (children.get(PARAMETER) ?? newNode()) : newNode();
-    if (added.requests === 0) this.#nodes++;
-    children.set(isFull ? PARAMETER : name, added);
+    if (this.#nodes >= MAX_NODES && !this.#thin()) return undefined;
+    if (children.size >= (node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN)) {
+      const byUse = named(node).sort(([, a], [, b]) => a.requests - b.requests);
+      this.#remove(node, byUse.slice(0, Math.ceil(byUse.length / 2)));
+    }
+    const added = newNode();
+    children.set(name, added);
+    this.#nodes++;
+    this.#added++;
     return added;
   }
 
-  /** After the last path. Rare values of one segment become a parameter, except at the root. */
-  paths(): FoundPath[] {
-    for (const child of this.#root.children.values()) generalize(child);
-    return pathsBelow(this.#root, []);
+  /** They become a parameter. At the root they are dropped, because each is a separate part of the site. */
+  #remove(node: Node, removed: readonly NamedNode[]): void {
+    if (node !== this.root) {
+      mergeChildren(node, removed, this.groups);
+      return;
+    }
+    for (const [name, child] of removed) {
+      this.dropped += child.requests;
+      for (const each of withDescendants(child)) {
+        for (const group of each.groups.values()) this.groups.merge(group, NO_PATH);
+      }
+      node.children.delete(name);
+    }
   }
+
+  /** Removes the less used half of all nodes. False if nodes are still too many, or were counted a short while ago. */
+  #thin(): boolean {
+    if (this.#added < MAX_NODES / 10) return false;
+    const uses = withDescendants(this.root).map(({ requests }) => requests);
+    if (uses.length >= MAX_NODES / 2) {
+      const median = uses.sort((a, b) => a - b)[uses.length >> 1] as number;
+      const thin = (node: Node) => {
+        this.#remove(
+          node,
+          named(node).filter(([, { requests }]) => requests <= median),
+        );
+        for (const child of node.children.values()) thin(child);
+      };
+      thin(this.root);
+    }
+    this.#nodes = withDescendants(this.root).length;
+    this.#added = 0;
+    return this.#nodes < MAX_NODES;
+  }
+}
+
+type NamedNode = readonly [name: string, node: Node];
+
+function named({ children }: Node): NamedNode[] {
+  return [...children].filter(([name]) => name !== PARAMETER && name !== REST);
+}
+
+function withDescendants(node: Node): Node[] {
+  const found = [node];
+  for (let i = 0; i < found.length; i++) {
+    for (const child of (found[i] as Node).children.values()) found.push(child);
+  }
+  return found;
 }
 
 function nameOf(segment: string): string {
   return isIdentifier(segment) ? PARAMETER : segment;
-}
-
-function generalize(node: Node): void {
-  const { children } = node;
-  if (children.size > FEW_VALUES) {
-    const merged = children.get(PARAMETER) ?? newNode();
-    for (const [name, child] of children) {
-      if (name === PARAMETER || name === REST || child.requests >= RARE_SHARE * node.requests)
-        continue;
-      children.delete(name);
-      merge(child, merged);
-    }
-    children.set(PARAMETER, merged);
-  }
-  for (const child of children.values()) generalize(child);
-}
-
-function merge(from: Node, into: Node): void {
-  into.requests += from.requests;
-  into.groups.push(...from.groups);
-  for (const [name, child] of from.children) {
-    const known = into.children.get(name);
-    if (known === undefined) into.children.set(name, child);
-    else merge(child, known);
-  }
-}
-
-function pathsBelow(node: Node, segments: readonly string[]): FoundPath[] {
-  const own = node.groups.length === 0 ? [] : [{ path: pathOf(segments), groups: node.groups }];
-  const below = [...node.children].flatMap(([name, child]) =>
-    pathsBelow(child, [...segments, name]),
-  );
-  return [...own, ...below];
-}
-
-/** Parameters of one path need different names: `/users/:id/files/:id2`. */
-function pathOf(segments: readonly string[]): string {
-  let parameters = 0;
-  const written = segments.map((segment) => {
-    if (segment !== PARAMETER) return segment;
-    parameters++;
-    return parameters === 1 ? ':id' : `:id${parameters}`;
-  });
-  return `/${written.join('/')}`;
-}
-
-const LONGEST_WORD = 40;
-const IDENTIFIERS: readonly RegExp[] = [
-  // A number, a date, or a word with a number: 17, 2026-11-22, order-10432.
-  /^\d+$/,
-  /\d{4,}/,
-  /^\d{4}-\d{2}(?:-\d{2})?$/,
-  // A UUID, a digest, a random text of base64url.
-  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
-  /^(?=.*\d)[0-9a-f]{12,}$/,
-  /^(?=(?:.*\d){3})[\w=-]{16,}$/,
-  // An e-mail address.
-  /@/,
-];
-const PLAIN = /^[a-z0-9._~-]+$/;
-
-export function isIdentifier(segment: string): boolean {
-  return (
-    segment.length > LONGEST_WORD ||
-    !PLAIN.test(segment) ||
-    IDENTIFIERS.some((form) => form.test(segment))
-  );
 }

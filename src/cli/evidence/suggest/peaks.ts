@@ -1,5 +1,6 @@
 /** Peaks: the most requests of a client in any sliding window, for each day. */
 import { countValue, type Histogram } from '../maps.ts';
+import { peopleIn } from './people.ts';
 import { isBot, STRATA, type Stratum } from './strata.ts';
 import type { RouteTraffic } from './traffic.ts';
 import { dayOf, WINDOWS } from './windows.ts';
@@ -37,20 +38,19 @@ export function peaksOf(traffic: RouteTraffic) {
   const windows = WINDOWS.map((windowMs) => ({
     windowMs,
     // They count client-days.
-    nonBots: new Map() as Histogram,
-    all: new Map() as Histogram,
+    ordinary: new Map() as Histogram,
+    shared: new Map() as Histogram,
   }));
   const clients = byStratum(() => 0);
   const clientDays = byStratum(() => 0);
   const greatest = new Uint32Array(traffic.clients * WINDOWS.length);
   traffic.eachClient((stratum, timesMs, place) => {
     clients[stratum]++;
-    for (const [i, { windowMs, nonBots, all }] of windows.entries()) {
+    for (const [i, { windowMs, ordinary, shared }] of windows.entries()) {
       const index = place * WINDOWS.length + i;
       eachDayPeak(timesMs, windowMs, (_, peak) => {
         if (i === 0) clientDays[stratum]++;
-        if (!isBot(stratum)) countValue(nonBots, peak);
-        countValue(all, peak);
+        if (!isBot(stratum)) countValue(stratum === 'ordinary' ? ordinary : shared, peak);
         greatest[index] = Math.max(greatest[index] as number, peak);
       });
     }
@@ -58,7 +58,7 @@ export function peaksOf(traffic: RouteTraffic) {
   const sum = (counts: ByStratum<number>) =>
     STRATA.reduce((total, each) => total + (isBot(each) ? 0 : counts[each]), 0);
   return {
-    ...{ traffic, windows, clients, clientDays },
+    ...{ traffic, clients, clientDays, windows: windows.map(peopleIn) },
     nonBotDays: sum(clientDays),
     nonBotClients: sum(clients),
     /** The greatest peak of a client in a window. `place` is that of `eachClient`, `window` an index of WINDOWS. */

@@ -5,6 +5,8 @@ import type { LogEntry } from '../formats/log-format.ts';
 export const CLIENT_ERROR = 1;
 export const ASSET = 2;
 export const BOT_AGENT = 4;
+export const APP_AGENT = 8;
+export const BROWSER_AGENT = 16;
 
 /** A denial by a rate limit is no sign of a bot. */
 const TOO_MANY_REQUESTS = 429;
@@ -12,21 +14,34 @@ const TOO_MANY_REQUESTS = 429;
 export function signsOf({ status, target }: LogEntry, agent: UserAgent): number {
   const isError =
     status !== undefined && status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
-  return (
-    (isError ? CLIENT_ERROR : 0) | (isAssetPath(target) ? ASSET : 0) | (agent.isBot ? BOT_AGENT : 0)
-  );
+  return (isError ? CLIENT_ERROR : 0) | (isAssetPath(target) ? ASSET : 0) | agent.sign;
 }
 
 export interface UserAgent {
   readonly hash: number;
-  readonly isBot: boolean;
+  /** BOT_AGENT, APP_AGENT, BROWSER_AGENT or 0. */
+  readonly sign: number;
 }
 
-/** Words in the user agents of crawlers, monitors and HTTP libraries. */
+/** Names of crawlers, monitors and scanners. */
+const ROBOT =
+  /(?<!cu)bot(?![a-z])|crawl|spider|slurp|scraper|scrapy|uptime|pingdom|statuscake|health-?check|kube-probe|headless|phantomjs|selenium|facebookexternalhit|ahrefs|semrush|zgrab|masscan|nmap|nikto|sqlmap|wpscan|jmeter|\bk6\/|prometheus/i;
+/** Libraries of apps: each user of an app sends their name. */
+const APP =
+  /okhttp|cfnetwork|\bdart[/ ]|alamofire|afnetworking|dalvik|ktor-client|cronet|volley\/|react-?native|flutter|unityplayer|apache-httpclient\/unavailable|^(?!mozilla).*\b(?:android|iphone|ipad|ios)\b/i;
+/** Programs and libraries of servers and scripts, and words that apps have in their names, too. */
 const PROGRAM =
-  /(?<!cu)bot(?![a-z])|crawl|spider|slurp|scrap|fetch|monitor|uptime|pingdom|statuscake|healthcheck|health-check|kube-probe|curl\/|wget|httpie|python|aiohttp|httpx|go-http-client|java\/|okhttp|apache-httpclient|libwww|perl|ruby|guzzle|php\/|node-fetch|axios|undici|headless|phantomjs|selenium|facebookexternalhit|preview|feed|rss|gptbot|claudebot|ahrefs|semrush|zgrab|masscan|nmap|nikto|sqlmap|wpscan|postman|insomnia|k6\/|jmeter|prometheus/i;
+  /scrap|fetch|monitor|preview|feed|rss|curl\/|wget|httpie|python|aiohttp|httpx|go-http-client|java\/|apache-httpclient|libwww|\bperl|\bruby|guzzle|php\/|axios|undici|postman|insomnia/i;
+const BROWSER = /^mozilla\//i;
 const REMEMBERED = 10_000;
-const NONE: UserAgent = { hash: 0, isBot: false };
+const NONE: UserAgent = { hash: 0, sign: 0 };
+
+function signOf(text: string): number {
+  if (ROBOT.test(text)) return BOT_AGENT;
+  if (APP.test(text)) return APP_AGENT;
+  if (PROGRAM.test(text)) return BOT_AGENT;
+  return BROWSER.test(text) ? BROWSER_AGENT : 0;
+}
 
 export class UserAgents {
   readonly #known = new Map<string, UserAgent>();
@@ -35,7 +50,7 @@ export class UserAgents {
     if (text === undefined) return NONE;
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    const agent = { hash: fnv1a32(text), isBot: PROGRAM.test(text) };
+    const agent = { hash: fnv1a32(text), sign: signOf(text) };
     if (this.#known.size === REMEMBERED) this.#known.clear();
     this.#known.set(text, agent);
     return agent;

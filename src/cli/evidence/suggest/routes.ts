@@ -12,7 +12,7 @@ export interface Route {
   readonly cost: number;
 }
 
-interface Routes {
+export interface Routes {
   readonly routes: readonly Route[];
   /** The indexes of the routes that requests of a group count for. */
   readonly ofGroup: readonly (readonly number[])[];
@@ -20,9 +20,15 @@ interface Routes {
 
 /** Finds the routes of requests. Those of one group count for the same routes. */
 export interface RouteFinder {
-  /** The number of the request's group; undefined for a request that a gateway would refuse. */
-  groupOf(request: CheckRequest): number | undefined;
-  routes(): Routes;
+  /**
+   * The number of the request's group; undefined for a request that a gateway would refuse. `isRefused`: the site
+   * answered with an error of the client.
+   */
+  groupOf(request: CheckRequest, isRefused: boolean): number | undefined;
+  /** After the last request. `uses`: the requests of each group that people sent. */
+  routes(uses: ArrayLike<number>): Routes;
+  /** Requests that are in no route, because their paths were too many. */
+  readonly dropped: number;
 }
 
 export function findPolicyRoutes(set: PolicySet): RouteFinder {
@@ -40,6 +46,7 @@ export function findPolicyRoutes(set: PolicySet): RouteFinder {
         return length - 1;
       });
     },
+    dropped: 0,
     routes: () => ({
       ofGroup,
       routes: set.policies.map(({ name, limits }) => ({

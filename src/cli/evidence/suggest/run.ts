@@ -14,7 +14,7 @@ import { adviceOn } from './advice.ts';
 import { suggestionsJson } from './json.ts';
 import { findPathRoutes } from './path-routes.ts';
 import { draftPolicyFile, writePolicyFile } from './policy-file.ts';
-import { findPolicyRoutes } from './routes.ts';
+import { findPolicyRoutes, type RouteFinder } from './routes.ts';
 import { type Suggestions, suggest } from './suggest.ts';
 import { suggestText } from './suggest-text.ts';
 import { TrafficLog } from './traffic-log.ts';
@@ -36,11 +36,9 @@ export async function suggestFromLogs(
 ) {
   const { policies: file, holdout = 0, capacity, map } = flags;
   const policies = policiesOf(file, map, settings);
-  const traffic = new TrafficLog({
-    policies,
-    requestOf: createLogRequests(policies, map),
-    routes: file === undefined ? findPathRoutes() : findPolicyRoutes(policies),
-  });
+  const routes = file === undefined ? findPathRoutes() : findPolicyRoutes(policies);
+  const requestOf = createLogRequests(policies, map);
+  const traffic = new TrafficLog({ policies, requestOf, routes });
   const read = await readLogs(paths, flags, traffic);
   const leftOut = leftOutNotes(traffic);
   if (traffic.requests === 0) throw new LogError(['no request can be counted', ...leftOut]);
@@ -52,6 +50,7 @@ export async function suggestFromLogs(
     ...leftOut,
     ...(traffic.hasKeys ? [] : [NO_KEYS]),
     ...unmatchedNotes(suggestions, traffic),
+    ...droppedNotes(routes),
     ...(precisionMs < 1_000 ? [] : [WHOLE_SECONDS]),
     ...adviceOn(suggestions),
   ];
@@ -149,6 +148,13 @@ const NO_KEYS =
   'Clients are told apart by their addresses. If the log has API keys or users, name their fields: --map api_key=FIELD, --map user=FIELD.';
 const WHOLE_SECONDS =
   'The stamps are whole seconds. Peaks of one second are not known, so no such limit is proposed; other peaks may be too low or too high by the requests of one second.';
+
+function droppedNotes({ dropped }: RouteFinder): string[] {
+  if (dropped === 0) return [];
+  return [
+    `${counted(dropped, 'request')} for rarely used paths count for everything else, because the log has too many different paths.`,
+  ];
+}
 
 function unmatchedNotes({ unmatched }: Suggestions, { hasHosts }: TrafficLog): string[] {
   if (unmatched.length === 0) return [];

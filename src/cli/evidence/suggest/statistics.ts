@@ -52,25 +52,22 @@ export interface Gap {
   readonly from: number;
   readonly to: number;
   readonly ratio: number;
-  readonly middle: number;
 }
 
-/** A narrower gap may be chance. */
-const LEAST_RATIO = 2;
-
-/** The widest gap at or above the floor, by ratio; the lowest of equals. `peaks`: of all clients, in ascending order. */
-export function widestGap(peaks: readonly number[], floor: number): Gap | undefined {
-  let widest: Gap | undefined;
+/** The gaps at or above a floor whose ends differ by this ratio, from the lowest. `peaks` are in ascending order. */
+export function gapsAbove(
+  peaks: readonly (readonly [peak: number, count: number])[],
+  floor: number,
+  leastRatio: number,
+): Gap[] {
+  const gaps: Gap[] = [];
   let from = floor;
-  for (const to of peaks) {
+  for (const [to] of peaks) {
     if (to <= floor) continue;
-    const ratio = to / from;
-    if (ratio >= LEAST_RATIO && ratio > (widest?.ratio ?? 0)) {
-      widest = { from, to, ratio, middle: Math.sqrt(from * to) };
-    }
+    if (to >= leastRatio * from) gaps.push({ from, to, ratio: to / from });
     from = to;
   }
-  return widest;
+  return gaps;
 }
 
 export interface Share {

@@ -1,5 +1,5 @@
 /** Sorts clients into strata by how they behave. No client is left out, because a limit touches bots and people alike. */
-import { ASSET, BOT_AGENT, CLIENT_ERROR } from './request-signs.ts';
+import { APP_AGENT, ASSET, BOT_AGENT, BROWSER_AGENT, CLIENT_ERROR } from './request-signs.ts';
 import { dayOf } from './windows.ts';
 
 export const STRATA = ['ordinary', 'shared_address', 'declared_bot', 'probable_bot'] as const;
@@ -14,35 +14,47 @@ export function isBot(stratum: Stratum): boolean {
 const MANY_AGENTS = 5;
 const ENOUGH = 20;
 const ENOUGH_PAGES = 50;
+const MANY_PAGES = 500;
+const SHORT_ATTACK = 5;
+const NEARLY_ALL_ERRORS = 0.9;
 const MANY_ERRORS = 0.5;
 const SOME_ERRORS = 0.1;
 const LONG_DAY_HOURS = 18;
 const REGULAR = 0.1;
-/** With a smaller share of assets in the log, clients without assets are usual. */
+/** With a smaller share of assets in the log, browsers without assets are usual. */
 const MANY_ASSETS = 0.2;
 
-/** `assetShare`: of all requests of the log. */
+/** `assetShare`: of the requests of all browsers. */
 export function stratumOf(behaviour: Behaviour, isAddress: boolean, assetShare: number): Stratum {
   const { requests, botAgents, agents } = behaviour;
   if (2 * botAgents > requests) return 'declared_bot';
   const isShared = isAddress && agents.length >= MANY_AGENTS;
-  if (isProbableBot(behaviour, isShared, assetShare)) return 'probable_bot';
+  const lacksAssets = assetShare >= MANY_ASSETS && isBrowserWithoutAssets(behaviour, isShared);
+  if (lacksAssets || isProbableBot(behaviour, isShared)) return 'probable_bot';
   return isShared ? 'shared_address' : 'ordinary';
 }
 
 function isProbableBot(
-  { requests, clientErrors, assets, activeHours, gapVariation }: Behaviour,
+  { requests, clientErrors, appAgents, activeHours, gapVariation }: Behaviour,
   isShared: boolean,
-  assetShare: number,
 ): boolean {
-  if (requests < ENOUGH) return false;
   const errors = clientErrors / requests;
+  // Nothing but errors is no visit of a person, however few they are.
+  if (errors === 1 || (requests >= SHORT_ATTACK && errors >= NEARLY_ALL_ERRORS)) return true;
+  if (requests < ENOUGH) return false;
   if (errors >= MANY_ERRORS) return true;
-  // Many people together are awake all day, and one of their programs may be regular.
-  if (isShared) return false;
-  if (activeHours > LONG_DAY_HOURS || gapVariation < REGULAR) return true;
-  const lacksAssets = assets === 0 && requests >= ENOUGH_PAGES && assetShare >= MANY_ASSETS;
-  return lacksAssets && errors >= SOME_ERRORS;
+  // Many people together are awake all day, and apps poll regularly, day and night.
+  if (isShared || 2 * appAgents > requests) return false;
+  return activeHours > LONG_DAY_HOURS || gapVariation < REGULAR;
+}
+
+/** A person may have all assets in the browser's cache for a while. */
+function isBrowserWithoutAssets(
+  { requests, browserAgents, assets, clientErrors }: Behaviour,
+  isShared: boolean,
+): boolean {
+  if (assets > 0 || requests < ENOUGH_PAGES || 2 * browserAgents <= requests) return false;
+  return isShared || requests >= MANY_PAGES || clientErrors >= SOME_ERRORS * requests;
 }
 
 const HOUR_MS = 3_600_000;
@@ -53,6 +65,8 @@ export class Behaviour {
   clientErrors = 0;
   assets = 0;
   botAgents = 0;
+  appAgents = 0;
+  browserAgents = 0;
   readonly agents: number[] = [];
   activeHours = 0;
   #lastMs = 0;
@@ -69,6 +83,8 @@ export class Behaviour {
     if ((signs & CLIENT_ERROR) !== 0) this.clientErrors++;
     if ((signs & ASSET) !== 0) this.assets++;
     if ((signs & BOT_AGENT) !== 0) this.botAgents++;
+    if ((signs & APP_AGENT) !== 0) this.appAgents++;
+    if ((signs & BROWSER_AGENT) !== 0) this.browserAgents++;
     if (this.agents.length < MANY_AGENTS && !this.agents.includes(agentHash)) {
       this.agents.push(agentHash);
     }

@@ -67,7 +67,7 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
   for (const { windowMs, gap } of windows) {
     if (gap === undefined) continue;
     lines.push(
-      `gap       in ${windowText(windowMs)}: no client between ${count(gap.from)} and ${count(gap.to)}`,
+      `gap       in ${windowText(windowMs)}: no client but bots between ${count(gap.from)} and ${count(gap.to)}`,
     );
   }
   lines.push(...columns([Object.keys(cells), ...rows]));

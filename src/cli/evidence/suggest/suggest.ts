@@ -1,6 +1,7 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 import { ascending, atRank, totalOf } from '../maps.ts';
+import { certaintyOf } from './certainty.ts';
 import { type ChoiceOptions, choose } from './choices.ts';
 import { measure } from './measure.ts';
 import { peaksOf, type RoutePeaks } from './peaks.ts';
@@ -13,9 +14,6 @@ export interface SuggestOptions extends ChoiceOptions {
   /** The end of the log that limits are not fitted to, in milliseconds; whole days. 0 for none. */
   readonly holdoutMs: number;
 }
-
-/** How sure the floor is: by the client-days and clients that it rests on. */
-type Certainty = 'high' | 'fair' | 'low';
 
 export type RouteEvidence = ReturnType<typeof evidenceOf>;
 export type RouteSuggestion = ReturnType<typeof suggestRoute>;
@@ -31,23 +29,19 @@ export interface Suggestions {
   readonly routes: readonly RouteSuggestion[];
 }
 
-/** Client-days of few clients resemble each other. */
-const FEW_CLIENTS = 30;
-const MANY_CLIENTS = 300;
-
 export function suggest(recorded: Recorded, options: SuggestOptions): Suggestions {
   const { fit, holdout } = periods(recorded, options.holdoutMs);
   const fitted = trafficIn(recorded, fit);
-  const heldOut = holdout && trafficIn(recorded, holdout);
-  const routes = recorded.routes.routes.flatMap((route, i) => {
-    const [own, later] = [fitted.routes[i], heldOut?.routes[i]];
+  const heldOut = holdout && trafficIn(recorded, holdout, fitted.routes);
+  const routes = fitted.routes.routes.flatMap((route, i) => {
+    const [own, later] = [fitted.byRoute[i], heldOut?.byRoute[i]];
     if (own === undefined || own.requests === 0) return [];
     const peaks = { fitted: peaksOf(own), heldOut: later && peaksOf(later) };
     return suggestRoute(route, peaks, { ...options, spanMs: fitted.toMs - fitted.fromMs });
   });
   routes.sort(byImportance);
-  const unmatched = recorded.routes.routes
-    .filter((_, i) => fitted.routes[i]?.requests === 0)
+  const unmatched = fitted.routes.routes
+    .filter((_, i) => fitted.byRoute[i]?.requests === 0)
     .filter(({ match, name }) => match === undefined && name !== 'default')
     .map(({ name }) => name);
   return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), unmatched, routes };
@@ -87,7 +81,7 @@ function suggestRoute(
   return {
     route,
     evidence,
-    proposal: { windows: found.windows, choices, certainty: certaintyOf(evidence) },
+    proposal: { windows: found.windows, choices, certainty: certaintyOf(evidence, choices) },
   };
 }
 
@@ -100,6 +94,7 @@ function evidenceOf(peaks: RoutePeaks) {
     clientDays,
     nonBotClients,
     nonBotDays,
+    hasOutliers: peaks.windows.some((each) => each.hasOutliers),
     peaks: peaks.windows.map(peakQuantiles),
     notEnoughFor: missing.map((quantile) => ({ quantile, daysNeeded: daysNeeded(quantile) })),
   };
@@ -111,9 +106,4 @@ function peakQuantiles({ windowMs, nonBots }: RoutePeaks['windows'][number]) {
     atRank(sorted, quantile * totalOf(nonBots)),
   );
   return { windowMs, p50, p90, p99, max };
-}
-
-function certaintyOf({ nonBotDays, nonBotClients }: RouteEvidence): Certainty {
-  if (nonBotDays >= daysNeeded(0.999) && nonBotClients >= MANY_CLIENTS) return 'high';
-  return nonBotDays >= daysNeeded(0.99) && nonBotClients >= FEW_CLIENTS ? 'fair' : 'low';
 }

@@ -7,7 +7,7 @@ import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
-import { signsOf, UserAgents } from './request-signs.ts';
+import { CLIENT_ERROR, signsOf, UserAgents } from './request-signs.ts';
 import type { RouteFinder } from './routes.ts';
 
 export interface TrafficLogOptions {
@@ -70,19 +70,20 @@ export class TrafficLog {
       leftOut.exempt++;
       return;
     }
-    const group = routes.groupOf(request);
+    const agent = this.#userAgents.read(entry.userAgent);
+    const signs = signsOf(entry, agent);
+    const group = routes.groupOf(request, (signs & CLIENT_ERROR) !== 0);
     if (group === undefined) {
       leftOut.malformed++;
       return;
     }
     if (entry.status === 429) this.deniedBefore++;
     if (entry.host !== undefined) this.hasHosts = true;
-    const agent = this.#userAgents.read(entry.userAgent);
     this.#timesMs.push(entry.startMs);
     this.#clientOf.push(this.#clientNamed(partition, kind));
     this.#groupOf.push(group);
     this.#agents.push(agent.hash);
-    this.#signs.push(signsOf(entry, agent));
+    this.#signs.push(signs);
   }
 
   /** Parallel arrays: an index for each request, in order of time. Only `isAddress` is by client, and 1 for an address. */
@@ -94,7 +95,7 @@ export class TrafficLog {
       agents: this.#agents.values,
       signs: this.#signs.values,
       isAddress: this.#isAddress.values,
-      routes: this.#options.routes.routes(),
+      routes: this.#options.routes,
     };
   }
 

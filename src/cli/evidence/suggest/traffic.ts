@@ -1,7 +1,8 @@
 /** The traffic of some days: the strata of its clients, and each client's requests to a route. */
 import { numbers, sortedByKey } from './columns.ts';
-import { ASSET } from './request-signs.ts';
-import { Behaviour, STRATA, type Stratum, stratumOf } from './strata.ts';
+import { ASSET, BROWSER_AGENT, CLIENT_ERROR } from './request-signs.ts';
+import type { Routes } from './routes.ts';
+import { Behaviour, isBot, STRATA, type Stratum, stratumOf } from './strata.ts';
 import type { Recorded } from './traffic-log.ts';
 
 export type Traffic = ReturnType<typeof trafficIn>;
@@ -14,7 +15,8 @@ export interface Period {
   readonly toMs: number;
 }
 
-export function trafficIn(recorded: Recorded, period: Period) {
+/** `routes`: of another period of the log; otherwise those that people use in this one. */
+export function trafficIn(recorded: Recorded, period: Period, routes?: Routes) {
   const { timesMs } = recorded;
   const from = firstAtOrAfter(timesMs, period.fromMs);
   const to = firstAtOrAfter(timesMs, period.toMs);
@@ -22,12 +24,14 @@ export function trafficIn(recorded: Recorded, period: Period) {
   const order = sortedByKey(clientOf, recorded.isAddress.length);
   for (let i = 0; i < order.length; i++) order[i] = (order[i] as number) + from;
   const strata = strataOf(recorded, order);
+  const split = routes ?? recorded.routes.routes(usesOf(recorded, order, strata.byClient));
   return {
     requests: to - from,
     clients: strata.clients,
     fromMs: timesMs[from] ?? 0,
     toMs: timesMs[to - 1] ?? 0,
-    routes: splitByRoute(recorded, order, strata.byClient),
+    routes: split,
+    byRoute: splitByRoute({ ...recorded, routes: split }, order, strata.byClient),
   };
 }
 
@@ -46,7 +50,7 @@ function firstAtOrAfter(timesMs: Float64Array, momentMs: number): number {
 function strataOf(recorded: Recorded, order: Uint32Array) {
   const { clientOf, timesMs, agents, signs, isAddress } = recorded;
   const byClient = new Uint8Array(isAddress.length);
-  const assetShare = shareOfAssets(signs, order);
+  const assetShare = shareOfAssets(recorded, order);
   let behaviour = new Behaviour();
   let clients = 0;
   for (let i = 0; i < order.length; i++) {
@@ -62,13 +66,41 @@ function strataOf(recorded: Recorded, order: Uint32Array) {
   return { byClient, clients };
 }
 
-function shareOfAssets(signs: Uint8Array, order: Uint32Array): number {
+const SAMPLE = 100;
+
+/** Of the first requests of each browser that were not refused, because a scraper or an attack may be most of a log. */
+function shareOfAssets({ clientOf, signs }: Recorded, order: Uint32Array): number {
   let assets = 0;
-  for (const index of order) if (((signs[index] as number) & ASSET) !== 0) assets++;
-  return order.length === 0 ? 0 : assets / order.length;
+  let answered = 0;
+  let ofClient = 0;
+  let client = -1;
+  for (const index of order) {
+    if (clientOf[index] !== client) ofClient = 0;
+    client = clientOf[index] as number;
+    const found = signs[index] as number;
+    const isAnswered = (found & (CLIENT_ERROR | BROWSER_AGENT)) === BROWSER_AGENT;
+    if (!isAnswered || ofClient === SAMPLE) continue;
+    ofClient++;
+    answered++;
+    if ((found & ASSET) !== 0) assets++;
+  }
+  return answered === 0 ? 0 : assets / answered;
 }
 
-function splitByRoute(recorded: Recorded, order: Uint32Array, strata: Uint8Array): RouteTraffic[] {
+/** Of each group, the requests of clients that are no bots. */
+function usesOf({ clientOf, groupOf }: Recorded, order: Uint32Array, strata: Uint8Array) {
+  const uses = new Float64Array(1 + groupOf.reduce((most, group) => Math.max(most, group), 0));
+  for (const index of order) {
+    const stratum = STRATA[strata[clientOf[index] as number] as number] as Stratum;
+    const group = groupOf[index] as number;
+    uses[group] = (uses[group] ?? 0) + Number(!isBot(stratum));
+  }
+  return uses;
+}
+
+type Split = Pick<Recorded, 'clientOf' | 'groupOf' | 'timesMs'> & { readonly routes: Routes };
+
+function splitByRoute(recorded: Split, order: Uint32Array, strata: Uint8Array): RouteTraffic[] {
   const { clientOf, groupOf, timesMs, routes } = recorded;
   const requests = routes.routes.map(() => 0);
   const routesOf = (index: number) => routes.ofGroup[groupOf[index] as number] as readonly number[];

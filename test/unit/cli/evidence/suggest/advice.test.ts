@@ -5,11 +5,11 @@ import { LOG_START_MS, suggestionsFor } from '../../../../support/traffic.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Looks like a browser: irregular, one request a second, never an error. */
+/** Looks like the user of an app: irregular, one request a second, never an error. */
 const SCRAPER: Attack = {
   ...{ name: 'scraper', day: 1, atMs: 5 * HOUR_MS, forMs: HOUR_MS, requestsPerSecond: 1 },
   ...{ addresses: 1, network: 60, method: 'GET', target: () => '/items/7', status: 200 },
-  isIrregular: true,
+  ...{ isIrregular: true, userAgent: () => 'okhttp/4.12.0' },
 };
 
 function adviceFor(attacks: readonly Attack[], crawlers = 0): string {
@@ -25,9 +25,12 @@ describe('advice', () => {
     expect(adviceFor([])).toBe('');
   });
 
-  test('names a route where a few clients raise the limits', () => {
+  test('names a route where a few clients are far above the others', () => {
     expect(adviceFor([SCRAPER])).toMatch(
-      /^GET \/items\/:id: a few clients send up to 3,\d+ requests in 1h, far above p99 \(\d+\)/,
+      /^GET \/items\/:id: a few clients send up to 3,\d+ requests in 1h, far above p99 \(\d+\)\. The limits deny them\./,
+    );
+    expect(adviceFor([{ ...SCRAPER, addresses: 20, requestsPerSecond: 10 }])).toMatch(
+      /far above p90 \(\d+\)\. They raise the limits\./,
     );
   });
 

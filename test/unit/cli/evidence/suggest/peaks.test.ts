@@ -62,7 +62,7 @@ test('measuring skips clients whose peaks fit, and counts the same as without th
   const [traffic] = trafficIn(
     trafficLogOf(entries, 'version: 1\ndefault: { limits: [1/1s] }').recorded(),
     ALWAYS,
-  ).routes;
+  ).byRoute;
   if (traffic === undefined) throw new Error('no route');
   const limits = [
     { limit: 5, windowMs: 60_000 },

@@ -4,11 +4,11 @@ import {
   addCluster,
   bestFloor,
   daysNeeded,
+  gapsAbove,
   noClusters,
   shareOfClusters,
   shareOfTrials,
   valuesAbove,
-  widestGap,
 } from '../../../../../src/cli/evidence/suggest/statistics.ts';
 import { roundDown, roundUp } from '../../../../../src/cli/evidence/suggest/windows.ts';
 import { Random } from '../../../../support/random.ts';
@@ -53,19 +53,28 @@ describe('the floor', () => {
   });
 });
 
-describe('the gap', () => {
-  test('is the widest one above the floor, and its middle is geometric', () => {
-    const gap = widestGap([1, 20, 30, 50, 800, 3_000], 30);
-    expect(gap).toEqual({ from: 50, to: 800, ratio: 16, middle: 200 });
+describe('gaps', () => {
+  const gapsIn = (peaks: readonly number[], floor: number) =>
+    gapsAbove(
+      peaks.map((peak) => [peak, 1]),
+      floor,
+      2,
+    );
+
+  test('are those above the floor, from the lowest', () => {
+    expect(gapsIn([1, 20, 30, 50, 800, 3_000], 30)).toEqual([
+      { from: 50, to: 800, ratio: 16 },
+      { from: 800, to: 3_000, ratio: 3.75 },
+    ]);
   });
 
   test('may begin at the floor', () => {
-    expect(widestGap([1, 20, 100], 25)).toMatchObject({ from: 25, to: 100 });
+    expect(gapsIn([1, 20, 100], 25)).toEqual([{ from: 25, to: 100, ratio: 4 }]);
   });
 
-  test('is at least twofold', () => {
-    expect(widestGap([10, 19, 37], 10)).toBeUndefined();
-    expect(widestGap([10, 20], 10)?.ratio).toBe(2);
+  test('are at least twofold', () => {
+    expect(gapsIn([10, 19, 37], 10)).toEqual([]);
+    expect(gapsIn([10, 20], 10)).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { byStratum, peaksOf } from '../../../../../src/cli/evidence/suggest/peaks.ts';
-import { UserAgents } from '../../../../../src/cli/evidence/suggest/request-signs.ts';
+import { BOT_AGENT, UserAgents } from '../../../../../src/cli/evidence/suggest/request-signs.ts';
 import type { Stratum } from '../../../../../src/cli/evidence/suggest/strata.ts';
 import { trafficIn } from '../../../../../src/cli/evidence/suggest/traffic.ts';
 import { Random } from '../../../../support/random.ts';
@@ -17,14 +17,20 @@ function requests(change: (i: number) => Partial<LogEntry>): LogEntry[] {
   );
 }
 
-function stratumOf(entries: readonly LogEntry[]): Stratum | undefined {
+/** How many clients are in each stratum. */
+function strataIn(entries: readonly LogEntry[]): Record<Stratum, number> {
   const recorded = trafficLogOf(entries, NO_POLICIES).recorded();
-  const { routes } = trafficIn(recorded, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
+  const { byRoute } = trafficIn(recorded, { fromMs: 0, toMs: Number.POSITIVE_INFINITY });
   const found = byStratum(() => 0);
-  for (const route of routes) {
+  for (const route of byRoute) {
     const { clients } = peaksOf(route);
     for (const each of Object.keys(found) as Stratum[]) found[each] += clients[each];
   }
+  return found;
+}
+
+function stratumOf(entries: readonly LogEntry[]): Stratum | undefined {
+  const found = strataIn(entries);
   return (Object.keys(found) as Stratum[]).find((each) => found[each] === 1);
 }
 
@@ -57,6 +63,41 @@ describe('a client is', () => {
     expect(stratumOf(monitor.slice(0, 10))).toBe('ordinary');
   });
 
+  test('a probable bot, if a site refuses nearly all that it sends, however little that is', () => {
+    const logins = (statuses: readonly number[]) =>
+      statuses.map((status, i) => entryOf(LOG_START_MS + 7_000 * i * i, { status }));
+    expect(stratumOf(logins([401, 401]))).toBe('probable_bot');
+    expect(stratumOf(logins([200, ...Array(9).fill(401)]))).toBe('probable_bot');
+    expect(stratumOf(logins([401, 401, 401, 200]))).toBe('ordinary');
+  });
+
+  test('a probable bot, if a browser opens hundreds of pages without their assets', () => {
+    const userAgent = 'Mozilla/5.0 (X11) Chrome/141.0';
+    const visitor = requests((i) => ({
+      ...{ userAgent, address: '20.0.0.2' },
+      target: i % 2 === 0 ? '/search' : '/a/b.css',
+    }));
+    const pages = (count: number, agentOf = (_: number) => userAgent) =>
+      Array.from({ length: count / 100 }, () =>
+        requests((i) => ({ userAgent: agentOf(i) })),
+      ).flat();
+    const strataBeside = (entries: readonly LogEntry[]) =>
+      strataIn([...entries, ...Array.from({ length: 4 }, () => visitor).flat()]);
+    expect(strataBeside(pages(600))).toMatchObject({ ordinary: 1, probable_bot: 1 });
+    expect(strataBeside(pages(400))).toMatchObject({ ordinary: 2, probable_bot: 0 });
+    const rotating = pages(100, (i) => `${userAgent}.${i}`);
+    expect(strataBeside(rotating)).toMatchObject({ ordinary: 1, probable_bot: 1 });
+    expect(strataBeside(pages(600, () => 'okhttp/4.12.0'))).toMatchObject({ ordinary: 2 });
+    expect(strataIn(pages(600))).toMatchObject({ ordinary: 1 });
+  });
+
+  test('ordinary, if it is an app that polls regularly, day and night', () => {
+    const polls = (userAgent: string) =>
+      Array.from({ length: 96 }, (_, i) => entryOf(LOG_START_MS + 900_000 * i, { userAgent }));
+    expect(stratumOf(polls('okhttp/4.12.0'))).toBe('ordinary');
+    expect(stratumOf(polls('Mozilla/5.0 (X11) Chrome/141.0'))).toBe('probable_bot');
+  });
+
   test('a probable bot, if it is active for more than 18 hours of a day', () => {
     const random = new Random(2);
     const awake = (hours: number) =>
@@ -73,14 +114,25 @@ test.each([
   'curl/8.5.0',
   'kube-probe/1.29',
   'python-requests/2.31',
+  'Go-http-client/1.1',
+  'Java/17.0.2',
+  'Apache-HttpClient/4.5.13 (Java/17)',
+  'ShopBot/1.0 okhttp/4.9.3',
 ])('%s says that it is a program', (text) => {
-  expect(new UserAgents().read(text).isBot).toBe(true);
+  expect(new UserAgents().read(text).sign).toBe(BOT_AGENT);
 });
 
 test.each([
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36',
   'Mozilla/5.0 (Linux; Android 13; CUBOT X30) AppleWebKit/537.36 Chrome/120.0 Mobile Safari/537.36',
+  'okhttp/4.12.0',
+  'Shop/214 CFNetwork/1494.0.7 Darwin/23.4.0',
+  'NewsFeed/3 CFNetwork/1410.0.3 Darwin/22.6.0',
+  'Dart/3.4 (dart:io)',
+  'Shop/2.1 (com.example.shop; build:7; iOS 17.4.0) Alamofire/5.9.1',
+  'Dalvik/2.1.0 (Linux; U; Android 13; SM-G991B)',
+  'Superlative/2.0',
   undefined,
 ])('%s does not', (text) => {
-  expect(new UserAgents().read(text).isBot).toBe(false);
+  expect(new UserAgents().read(text).sign).not.toBe(BOT_AGENT);
 });

@@ -110,7 +110,10 @@ describe('evidence', () => {
 
   test('of bots counts for no limit', () => {
     const bots = people(500, 20).map((entry) => ({ ...entry, userAgent: 'Googlebot/2.1' }));
-    expect(routeNamed(suggestionsFor(bots), 'get-search').proposal).toBeUndefined();
+    const { routes } = suggestionsFor(bots);
+    expect(routes.map(({ route, proposal }) => [route.name, proposal])).toEqual([
+      ['default', undefined],
+    ]);
   });
 });
 
@@ -140,6 +143,18 @@ describe('choices', () => {
   });
 });
 
+test('a capacity for a longer window leaves those of shorter windows as they are', () => {
+  const limitsFor = (capacity: { limit: number; windowMs: number } | undefined) =>
+    recommended(routeNamed(suggestionsFor(hour, { capacity }), 'get-search'));
+  const hour = people(3_000, 55).flatMap((entry) => [
+    entry,
+    { ...entry, startMs: entry.startMs + HOUR_MS / 4 },
+  ]);
+  expect(limitsFor(undefined)[0]).toMatch(/1min$/);
+  expect(limitsFor({ limit: 60_000, windowMs: HOUR_MS })).toEqual(limitsFor(undefined));
+  expect(limitsFor({ limit: 50, windowMs: HOUR_MS })).toEqual(['50/1h']);
+});
+
 test('no limit exceeds the capacity', () => {
   const capacity = { limit: 12, windowMs: 60_000 };
   const found = routeNamed(suggestionsFor(people(3_000, 40), { capacity }), 'get-search');
@@ -151,13 +166,16 @@ test('no limit exceeds the capacity', () => {
 });
 
 test('no limit per second is proposed from stamps in whole seconds', () => {
-  const flood = { ...entryOf(LOG_START_MS + 10 * HOUR_MS), address: '20.9.9.9' };
-  const floods = Array.from({ length: 1_000 }, () => flood);
-  const entries = [...people(5_000, 40), ...floods];
-  const fine = routeNamed(suggestionsFor(entries), 'get-search').proposal;
-  const coarse = suggestionsFor(entries, { precisionMs: 1_000 });
-  expect(fine?.windows[0]?.windowMs).toBe(1_000);
-  expect(routeNamed(coarse, 'get-search').proposal?.windows[0]?.windowMs).not.toBe(1_000);
+  const short = people(3_000, 40).map((entry) => ({
+    ...entry,
+    startMs: LOG_START_MS + (entry.startMs % 15_000),
+  }));
+  const windowsOf = (precisionMs: number) =>
+    routeNamed(suggestionsFor(short, { precisionMs }), 'get-search').proposal?.windows.map(
+      ({ windowMs }) => windowMs,
+    );
+  expect(windowsOf(1)).toEqual([1_000]);
+  expect(windowsOf(1_000)).toBeUndefined();
 });
 
 test('days that are held out change no limit, and are measured', () => {
