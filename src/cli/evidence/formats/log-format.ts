@@ -24,7 +24,9 @@ export interface LogFormat {
   readonly address: string;
   readonly samples: readonly string[];
   readonly notes: readonly string[];
-  /** Whether only this program writes such a line, where another format has the same text. */
+  /** The format of another program that has the same text. */
+  readonly twin?: string;
+  /** Whether only this program writes such a line, and not that of the twin. */
   isProof?(line: string): boolean;
   /** This format with the time and the precision of these lines, where they differ from log to log. */
   adaptedTo?(lines: readonly string[]): LogFormat;

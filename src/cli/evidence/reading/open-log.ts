@@ -29,6 +29,8 @@ export interface OpenLog {
   readonly format: LogFormat;
   readonly detected: string;
   readonly sources: readonly string[];
+  /** Of every log, a thousand at most. */
+  readonly firstLines: readonly string[];
   /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
   chunks(): AsyncGenerator<LogChunk>;
   readonly progress: LogProgress;
@@ -38,7 +40,7 @@ export interface OpenLog {
 /** Small, as there may be hundreds of files; large enough for detection. */
 const FIRST_BYTES = 65_536;
 const CHUNK_BYTES = 262_144;
-const BINARY_BYTES = 1_024;
+const FIRST_LINES = 1_000;
 const LINE_FEED = 10;
 
 /** Throws a LogError with all problems of the files, or a ConfigError. */
@@ -60,6 +62,7 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
   return {
     ...choice,
     sources: sources.map(({ name }) => name),
+    firstLines: beginnings.flatMap(({ lines }) => lines.slice(0, FIRST_LINES / sources.length)),
     chunks: () => inTime(sources, firsts, parse),
     get progress() {
       return progressOf(sources);
@@ -87,9 +90,7 @@ async function throwProblems(
 }
 
 function problemOf({ cut }: LogSource, { bytes }: SourceChunk): string | undefined {
-  if (cut !== undefined && bytes.length === 0) return `cannot be read: ${cut}`;
-  const head = bytes.subarray(0, BINARY_BYTES);
-  return head.includes(0) ? 'is binary, not a log' : undefined;
+  return cut !== undefined && bytes.length === 0 ? `cannot be read: ${cut}` : undefined;
 }
 
 function progressOf(sources: readonly LogSource[]): LogProgress {

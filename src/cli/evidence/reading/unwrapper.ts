@@ -7,7 +7,6 @@ const COMPOSE = /^[\w.-]+ *\| /;
 /** `Jan  5 10:20:30 host program[12]: `, or with a stamp of RFC 3339, and with a priority before it. */
 const SYSLOG =
   /^(?:<\d+>1? ?)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?:\S+ )?[\w./-]+(?:\[\d+\])?: /;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a log may have them
 const NULS = /^\0+/;
 const SPACE = 32;
 const DASH = 45;

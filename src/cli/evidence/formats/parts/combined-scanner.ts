@@ -13,7 +13,6 @@ const STAMP_LENGTH = 26;
 const PROTOCOL_LENGTH = 9;
 const SLASH = 47;
 const SPACE = 32;
-const COMMA = 44;
 const DASH = 45;
 const ZERO = 48;
 
@@ -33,8 +32,9 @@ export function combinedScanner(zone: string): FastParse {
     const addressEnd = line.indexOf(' ');
     if (addressEnd <= 0 || !line.startsWith(' - ', addressEnd) || line.includes('\\'))
       return undefined;
+    const address = line.slice(0, addressEnd);
     // A comma joins a list of addresses.
-    if (line.charCodeAt(addressEnd - 1) === COMMA) return undefined;
+    if (address.includes(',')) return undefined;
     const stampAt = line.indexOf(' [', addressEnd + 3) + 2;
     const requestAt = stampAt + STAMP_LENGTH + 3;
     if (stampAt < 2 || !line.startsWith('] "', requestAt - 3)) return undefined;
@@ -58,7 +58,7 @@ export function combinedScanner(zone: string): FastParse {
       method,
       target: line.slice(methodEnd + 1, targetEnd),
       host: undefined,
-      address: addressOf(textOf(line.slice(0, addressEnd))),
+      address: addressOf(textOf(address)),
       forwardedFor: undefined,
       status,
       userAgent: textOf(line.slice(agentAt, agentEnd)),

@@ -2,6 +2,7 @@
  * Makes entries of the variables that a format has. Every format names its fields by these words: the variables of
  * NGINX, and a few more for what NGINX does not log.
  */
+import { isHost } from '../../../../gateway/core/matching/host.ts';
 import { type LogEntry, Misread, type ParseOptions } from '../log-format.ts';
 import type { Escape } from './layout.ts';
 import { requestOf, targetOf, withoutDefaultPort } from './request.ts';
@@ -46,12 +47,14 @@ export type Variable = (typeof STAMPS)[number] | (typeof PARTS)[number];
 export interface MakerOptions extends ParseOptions {
   readonly timeIs: 'start' | 'end';
   readonly escapes: Escape;
+  /** The log has X-Forwarded-For in the place of the client, and the load balancer that sent it after that. */
+  readonly isForwardedFirst?: boolean;
 }
 
 /** Makes entries of cells. Their places are those of `variables`; the wanted fields come after them. */
 export function createEntryMaker(
   available: ReadonlySet<string>,
-  { zone, timeIs, fields, escapes }: MakerOptions,
+  { zone, timeIs, fields, escapes, isForwardedFirst = false }: MakerOptions,
 ) {
   const variables = [...STAMPS, ...PARTS].filter((name) => available.has(name));
   // Behind the last cell: reading the cell -1 takes ten times as long.
@@ -64,7 +67,7 @@ export function createEntryMaker(
   const statusAt = at('status');
   const agentAt = at('http_user_agent');
   const requestOfCells = requestReader(at, { available, escapes });
-  const addressesOf = addressReader(at);
+  const addressesOf = addressReader(at, isForwardedFirst);
   const [hostAt, httpHostAt, hostPortAt] = [at('host'), at('http_host'), at('host_port')];
   const firstField = variables.length;
   const plainText = (cells: Cells, place: number) => {
@@ -81,6 +84,8 @@ export function createEntryMaker(
     if (request === undefined || request instanceof Misread) return request;
     const took = durationMs(cells[durationAt]);
     const { address, forwardedFor } = addressesOf(cells);
+    const hostPort = cells[hostPortAt];
+    if (hostPort !== undefined && !isHostPort(hostPort)) return new Misread('host_port');
     return {
       startMs: stampMs - (took > 0 ? took : 0),
       method: request.method,
@@ -88,7 +93,7 @@ export function createEntryMaker(
       host:
         textOf(cells[hostAt]) ??
         textOf(cells[httpHostAt]) ??
-        withoutDefaultPort(textOf(cells[hostPortAt])) ??
+        withoutDefaultPort(textOf(hostPort)) ??
         request.host,
       address,
       forwardedFor,
@@ -157,13 +162,19 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-function addressReader(at: PlaceOf) {
+function addressReader(at: PlaceOf, isForwardedFirst: boolean) {
   const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
   const real = at('realip_remote_addr');
   const [received, extended] = [at('http_x_forwarded_for'), at('proxy_add_x_forwarded_for')];
   return (cells: Cells) => {
+    const peerText = textOf(cells[peer]);
+    const first = isForwardedFirst ? textOf(cells[received]) : listOf(peerText);
+    if (first !== undefined) {
+      const { last, before } = lastOf(first);
+      return { address: addressOf(last), forwardedFor: before };
+    }
     const address =
-      addressOf(textOf(cells[peer])) ??
+      addressOf(peerText) ??
       addressBeforePort(textOf(cells[withPort])) ??
       addressOf(textOf(cells[real]));
     const extendedList = textOf(cells[extended]);
@@ -176,4 +187,14 @@ function addressReader(at: PlaceOf) {
     if (address !== undefined && lastAddress !== address) return { address, forwardedFor: list };
     return { address: lastAddress, forwardedFor: before };
   };
+}
+
+/** `-` and `unknown` stand in X-Forwarded-For, but not where a log has the host before the address. */
+function isHostPort(cell: Cell): boolean {
+  return typeof cell === 'string' && cell !== '-' && cell !== 'unknown' && isHost(cell);
+}
+
+/** Some logs have X-Forwarded-For in place of the address. */
+function listOf(address: string | undefined): string | undefined {
+  return address?.includes(',') ? address : undefined;
 }
