@@ -3,6 +3,7 @@ import { hint } from '../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import { apacheCombined, apacheForwarded } from './apache.ts';
 import { caddyJson } from './caddy.ts';
+import { awsCloudFront } from './cloudfront.ts';
 import { awsAlb, cloudflareLogpush, gcpLoadBalancer } from './clouds.ts';
 import { envoyGatewayJson, envoyJson, envoyText } from './envoy.ts';
 import { haproxyHttplog } from './haproxy.ts';
@@ -25,6 +26,7 @@ export const FORMATS: readonly LogFormat[] = [
   traefikJson,
   traefikClf,
   awsAlb,
+  awsCloudFront,
   cloudflareLogpush,
   gcpLoadBalancer,
 ];

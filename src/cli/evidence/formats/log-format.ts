@@ -43,8 +43,9 @@ export interface ParseOptions {
 /**
  * Takes a line without its line break. Never throws. Undefined if the line is understood, but holds no HTTP request: a
  * TLS handshake on a plain port, a connection that closed before its request, another message of the same program.
+ * A line may name the columns of those after it in the same source.
  */
-export type ParseLine = (line: string) => LogEntry | Misread | undefined;
+export type ParseLine = (line: string, source?: number) => LogEntry | Misread | undefined;
 
 export class Misread {
   readonly field: string;

@@ -102,7 +102,7 @@ export class EntryStream {
     const line = source.unwrapper.unwrap(text);
     if (line === undefined || line.trim() === '') return;
     counts.read++;
-    const made = this.#parse(line);
+    const made = this.#parse(line, index);
     if (made === undefined) counts.withoutRequest++;
     else if (made instanceof Misread) {
       this.#misread({ source: index, line: source.line, text: line, field: made.field });

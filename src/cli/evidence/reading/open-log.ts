@@ -59,6 +59,10 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
   });
   const choice = chooseFormat(wanted, beginnings);
   const parse = choice.format.compile(options);
+  // A first line may name the columns.
+  for (const [source, { lines }] of beginnings.entries()) {
+    for (const line of lines) parse(line, source);
+  }
   return {
     ...choice,
     sources: sources.map(({ name }) => name),
@@ -108,10 +112,11 @@ async function* inTime(
   parse: ParseLine,
 ): AsyncGenerator<LogChunk> {
   const lastMs = new Map<number, number>();
+  const lastStart = lastStarts(parse);
   try {
     for (const [source, chunk] of firsts.entries()) {
-      if (!chunk.isLast)
-        lastMs.set(source, lastStart(chunk.bytes, parse) ?? Number.NEGATIVE_INFINITY);
+      const startMs = lastStart(chunk.bytes, source) ?? Number.NEGATIVE_INFINITY;
+      if (!chunk.isLast) lastMs.set(source, startMs);
       yield { source, ...chunk };
     }
     const readNext = () => {
@@ -124,7 +129,7 @@ async function* inTime(
       const { source } = ahead;
       const chunk: SourceChunk = await ahead.reading;
       if (chunk.isLast) lastMs.delete(source);
-      else lastMs.set(source, lastStart(chunk.bytes, parse) ?? lastMs.get(source) ?? 0);
+      else lastMs.set(source, lastStart(chunk.bytes, source) ?? lastMs.get(source) ?? 0);
       // Reads ahead while this chunk is parsed.
       ahead = readNext();
       yield { source, ...chunk };
@@ -134,14 +139,21 @@ async function* inTime(
   }
 }
 
-function lastStart(bytes: Buffer, parse: ParseLine): number | undefined {
-  let end = bytes.length;
-  while (end > 0) {
-    const from = end < 2 ? 0 : bytes.lastIndexOf(LINE_FEED, end - 2) + 1;
-    const line = new Unwrapper().unwrap(bytes.toString('latin1', from, end).trimEnd());
-    const made = line === undefined ? undefined : parse(line);
-    if (made !== undefined && !(made instanceof Misread)) return made.startMs;
-    end = from;
-  }
-  return undefined;
+const LAST_ENTRIES = 9;
+
+/** The middle one of the last starts in a chunk: one stamp may be wrong. */
+function lastStarts(parse: ParseLine) {
+  return (bytes: Buffer, source: number): number | undefined => {
+    const starts: number[] = [];
+    let end = bytes.length;
+    while (end > 0 && starts.length < LAST_ENTRIES) {
+      const from = end < 2 ? 0 : bytes.lastIndexOf(LINE_FEED, end - 2) + 1;
+      const written = bytes.toString('latin1', from, end).replace(/\r?\n?$/, '');
+      const line = new Unwrapper().unwrap(written);
+      const made = line === undefined ? undefined : parse(line, source);
+      if (made !== undefined && !(made instanceof Misread)) starts.push(made.startMs);
+      end = from;
+    }
+    return starts.sort((a, b) => a - b)[starts.length >> 1];
+  };
 }
