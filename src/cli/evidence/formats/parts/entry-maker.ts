@@ -83,6 +83,7 @@ export function createEntryMaker(
     const request = requestOfCells(cells);
     if (request === undefined || request instanceof Misread) return request;
     const took = durationMs(cells[durationAt]);
+    if (took > LONGEST_MS) return new Misread('request_time');
     const { address, forwardedFor } = addressesOf(cells);
     const hostPort = cells[hostPortAt];
     if (hostPort !== undefined && !isHostPort(hostPort)) return new Misread('host_port');
@@ -105,6 +106,8 @@ export function createEntryMaker(
   return { variables, make, stampOf };
 }
 
+/** A connection may last days, but no request lasts 30. */
+const LONGEST_MS = 30 * 24 * 3_600_000;
 const NONE: readonly undefined[] = [];
 
 type PlaceOf = (name: Variable) => number;
