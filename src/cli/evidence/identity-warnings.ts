@@ -104,7 +104,7 @@ function loadBalancerWarning(
   format: LogFormat,
   { parsing, policies }: Reading,
 ): string[] {
-  if (!format.name.endsWith('-forwarded')) return [];
+  if (!format.isForwardedFirst) return [];
   const parse = format.compile({ ...parsing, fields: ['remote_addr'] });
   const isUntrusted = lines.some((line) => {
     const entry = parse(line);

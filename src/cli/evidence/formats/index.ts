@@ -1,4 +1,4 @@
-/** The formats of access logs. Where two have the same text, the first is taken. */
+/** The formats of access logs. Where two are as likely, the first is taken. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import { apacheCombined, apacheForwarded } from './apache.ts';
@@ -12,10 +12,10 @@ import { ingressNginx, nginxCombined, nginxForwarded, nginxJson, nginxLogFormat 
 import { traefikClf, traefikJson } from './traefik.ts';
 
 export const FORMATS: readonly LogFormat[] = [
-  nginxForwarded,
-  apacheForwarded,
   nginxCombined,
   apacheCombined,
+  nginxForwarded,
+  apacheForwarded,
   nginxJson,
   ingressNginx,
   envoyText,

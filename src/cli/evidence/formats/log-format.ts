@@ -24,6 +24,8 @@ export interface LogFormat {
   readonly address: string;
   readonly samples: readonly string[];
   readonly notes: readonly string[];
+  /** The lines have X-Forwarded-For in the place of the client, and the load balancer that sent it after that. */
+  readonly isForwardedFirst?: boolean;
   /** The format of another program that has the same text. */
   readonly twin?: string;
   /** Whether only this program writes such a line, and not that of the twin. */

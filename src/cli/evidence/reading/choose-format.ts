@@ -144,9 +144,10 @@ function bestOf(trials: readonly Trial[]): Trial | undefined {
     .at(0)?.trial;
 }
 
-function evidenceOf({ clients, known, entries, understood, proofs }: Trial): number[] {
+function evidenceOf({ format, clients, known, entries, understood, proofs }: Trial): number[] {
   const outside = [...clients].filter((client) => !isPrivate(client)).length;
-  return [clients.size, outside, known, entries, understood, proofs];
+  const isForwarded = Number(format.isForwardedFirst ?? false);
+  return [clients.size, outside, known, entries, understood, isForwarded, proofs];
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {

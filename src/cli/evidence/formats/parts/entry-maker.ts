@@ -47,7 +47,6 @@ export type Variable = (typeof STAMPS)[number] | (typeof PARTS)[number];
 export interface MakerOptions extends ParseOptions {
   readonly timeIs: 'start' | 'end';
   readonly escapes: Escape;
-  /** The log has X-Forwarded-For in the place of the client, and the load balancer that sent it after that. */
   readonly isForwardedFirst?: boolean;
 }
 

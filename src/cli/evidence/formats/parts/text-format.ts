@@ -13,14 +13,13 @@ export interface TextFormat
   readonly escapes: Escape;
   readonly stampIs: 'start' | 'end';
   readonly lacksZone?: boolean;
-  readonly isForwardedFirst?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
   readonly fast?: (zone: string) => FastParse;
 }
 
 export function textFormat(format: TextFormat): LogFormat {
-  const { layouts, escapes, stampIs, isForwardedFirst, lists = {}, fast, ...about } = format;
+  const { layouts, escapes, stampIs, lists = {}, fast, ...about } = format;
   return {
     ...about,
     lacksZone: about.lacksZone ?? false,
@@ -34,8 +33,8 @@ export function textFormat(format: TextFormat): LogFormat {
         const names = [...known].map((name) => lists[name] ?? name);
         throw new ConfigError(missing.map((name) => missingField(name, about.name, names)));
       }
-      const timeIs = options.timeIs ?? stampIs;
-      const meaning = { ...options, timeIs, escapes, isForwardedFirst: isForwardedFirst ?? false };
+      const { isForwardedFirst = false } = about;
+      const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes, isForwardedFirst };
       const parse = firstOf(read.map((layout) => reader(layout, meaning, fields)));
       const parseFast = fields.length === 0 ? fast?.(options.zone) : undefined;
       return parseFast === undefined ? parse : (line) => parseFast(line) ?? parse(line);
