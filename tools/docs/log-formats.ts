@@ -37,7 +37,7 @@ headgate warns if it has hardly understood the columns: all requests come from o
 
 - The time: \`$msec\`, \`$time_iso8601\` or \`$time_local\`, minus \`$request_time\`. Only \`$msec\` has milliseconds.
 - The request: \`$request\`, or \`$request_method\` and \`$request_uri\`.
-- The address: \`$remote_addr\`, \`$realip_remote_addr\`, or the last entry of \`$proxy_add_x_forwarded_for\` or \`$http_x_forwarded_for\`.
+- The address: \`$remote_addr\`, \`$realip_remote_addr\`, or the last entry of \`$proxy_add_x_forwarded_for\` or \`$http_x_forwarded_for\`. If the text begins with \`$http_x_forwarded_for\`, its last entry is the client, and \`$remote_addr\` the load balancer.
 - If they are there: \`$host\` or \`$http_host\`, \`$status\`, \`$http_user_agent\`, and any \`$http_NAME\` for \`--map\`.
 - Values are read as \`escape=default\` and \`escape=json\` write them. With \`escape=none\` in NGINX, write \`escape=none \` before the text.
 - If the log_format is JSON, \`--format auto\` often knows its keys: see [nginx-json](#nginx-json).

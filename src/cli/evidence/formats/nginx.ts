@@ -141,6 +141,7 @@ export function nginxLogFormat(name: string): LogFormat {
   const mistakes = mistakesOf(names);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const addresses = ADDRESSES.filter((each) => names.has(each));
+  const [first] = names;
   return textFormat({
     name,
     title: 'NGINX, the given log_format',
@@ -149,6 +150,7 @@ export function nginxLogFormat(name: string): LogFormat {
     stampIs: 'end',
     precisionMs: names.has('msec') ? 1 : 1000,
     address: addresses.length === 0 ? 'none' : `\`$${addresses[0]}\``,
+    isForwardedFirst: first === 'http_x_forwarded_for' && names.has('remote_addr'),
     samples: [],
     notes: [],
   });

@@ -4,7 +4,7 @@
  */
 const LEAP_MS = 3_600_000;
 const YEAR_MS = 366 * 24 * LEAP_MS;
-const NEIGHBOURS = 20;
+const NEIGHBOURS = 100;
 
 interface Started {
   readonly startMs: number;

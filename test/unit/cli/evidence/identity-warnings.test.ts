@@ -75,6 +75,16 @@ describe('X-Forwarded-For before the load balancer is the client:', () => {
     });
   });
 
+  test.each(['"$http_x_forwarded_for"', '$http_x_forwarded_for'])(
+    'in a log_format with %s',
+    (first) => {
+      const format = `${first} $remote_addr [$time_local] "$request" $status`;
+      const rest = '[05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.1" 200';
+      const written = (i: number) => (first.startsWith('"') ? `"${clientOf(i)}"` : clientOf(i));
+      expect(read((i) => `${written(i)} 10.0.0.5 ${rest}`, { format }).clients).toEqual(CLIENTS);
+    },
+  );
+
   test('without a warning if the file trusts the load balancer', () => {
     const lineOf = (i: number) => `${clientOf(i)} 10.0.0.5 ${END}`;
     expect(read(lineOf, { trusted: 'loopback, private' }).warnings).toEqual([]);

@@ -27,8 +27,8 @@ interface Chunk {
   readonly isLast?: boolean;
 }
 
-/** The first stamps of a log are judged by twenty lines. */
-const BEFORE = Array.from({ length: 21 }, () => '0 before');
+/** The first stamps of a log are judged by a hundred lines. */
+const BEFORE = Array.from({ length: 101 }, () => '0 before');
 
 function readAll(chunks: readonly Chunk[], horizonMs = 60_000) {
   const sources = 1 + Math.max(...chunks.map(({ source = 0 }) => source));
@@ -72,7 +72,7 @@ test('what comes after the horizon is counted, and skipped: time never goes back
     { lines: ['50', '150', '300'] },
   ]);
   expect(visited).toEqual(['0', '100', '150', '200', '300']);
-  expect(counts).toMatchObject({ understood: 27, outOfOrder: 2, late: 1 });
+  expect(counts).toMatchObject({ understood: 107, outOfOrder: 2, late: 1 });
 });
 
 test('every source that has more is waited for', () => {
@@ -105,6 +105,10 @@ describe('a stamp far from those of the lines around it', () => {
     ['years later, in the last line', { 299: `${at(2031)} wrong` }],
     ['years earlier, in the last line', { 299: `${at(2001)} wrong` }],
     ['in three lines after each other', { 7: inHours(9), 8: inHours(9), 9: `${at(2031)} wrong` }],
+    [
+      'in 40 lines after each other',
+      Object.fromEntries(Array.from({ length: 40 }, (_, i) => [90 + i, inHours(24)])),
+    ],
     [
       'in the last five lines',
       Object.fromEntries([5, 4, 3, 2, 1].map((i) => [300 - i, inHours(9_999)])),
