@@ -5,6 +5,7 @@
 const LEAP_MS = 3_600_000;
 const YEAR_MS = 366 * 24 * LEAP_MS;
 const NEIGHBOURS = 100;
+const FEW = 3;
 
 interface Started {
   readonly startMs: number;
@@ -64,9 +65,22 @@ export class StartGuard<Line extends Started> {
     else this.latestMs = startMs;
   }
 
+  /** Most lines after it are earlier, and it is farther from them than they are from each other. */
+  #isAhead(startMs: number, after: readonly Started[]): boolean {
+    const earlier = after
+      .map((next) => next.startMs)
+      .filter((next) => next < startMs - this.#leapMs)
+      .sort((a, b) => a - b);
+    if (2 * earlier.length <= after.length) return false;
+    // A log may begin with its last lines; later, a leap has all lines before it against it.
+    if (this.#taken >= NEIGHBOURS) return true;
+    const first = earlier[Math.floor(earlier.length * 0.1)] ?? startMs;
+    const last = earlier[Math.floor(earlier.length * 0.9)] ?? startMs;
+    return earlier.length >= FEW && startMs - last > last - first;
+  }
+
   #isRight({ startMs }: Started, after: readonly Started[]): boolean {
-    const earlier = after.filter((next) => next.startMs < startMs - this.#leapMs);
-    if (startMs > this.latestMs && 2 * earlier.length > after.length) return false;
+    if (startMs > this.latestMs && this.#isAhead(startMs, after)) return false;
     const before = Math.min(this.#taken, NEIGHBOURS);
     const farBefore = Math.abs(startMs - this.latestMs) > YEAR_MS ? before : 0;
     const farAfter = after.filter((next) => Math.abs(next.startMs - startMs) > YEAR_MS).length;
