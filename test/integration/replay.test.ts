@@ -56,6 +56,79 @@ const entries = [
 const text = entries.map(combinedLine).join('');
 const log = file('access.log', text);
 
+describe('a log that is easily misread', () => {
+  const clients = Array.from({ length: 600 }, (_, i) => `203.0.113.${i % 100}`);
+  const combined = clients.map((address, i) =>
+    combinedLine(logEntry({ address, startMs: LOG_START_MS + i * 1_000 })),
+  );
+  const limits = file('limits.yaml', 'version: 1\ndefault: { limits: [5/1min] }\n');
+  test.each([
+    ['X-Forwarded-For', (line: string) => line.replace(' - - ', ' 10.0.0.5 - - ')],
+    ['a list in quotes', (line: string) => line.replace(/^(\S+) /, '"198.51.100.7, $1" 10.0.0.5 ')],
+  ])('has %s before the load balancer', async (name, written) => {
+    const path = file(`${name}.log`, combined.map(written).join(''));
+    const { requests, notes } = await report([path, '--policies', limits]);
+    expect(requests).toMatchObject({ decided: 600, clients: 100, denied: 0 });
+    expect(notes[0]).toContain('does not trust the load balancer');
+  });
+  test('has one client, while X-Forwarded-For has many', async () => {
+    const lines = combined.map((line) => line.replace(/^(\S+)(.*)\n/, '10.0.0.5$2 "$1"\n'));
+    const { requests, notes } = await report([file('main', lines.join('')), '--policies', limits]);
+    expect(requests).toMatchObject({ clients: 1, denied: 550 });
+    expect(notes[0]).toContain('come from 1 client, but X-Forwarded-For has 100 addresses');
+  });
+  test('has one stamp in the future, which is alike in gzip', async () => {
+    const future = combinedLine(logEntry({ startMs: LOG_START_MS + 30 * 86_400_000 }));
+    const bytes = combined.toSpliced(100, 0, future).join('');
+    const args = ['--policies', limits, '--fail-on', 'late=0'];
+    const plain = await report([file('future.log', bytes), ...args]);
+    const gzip = await report([file('future.log.gz', gzipSync(bytes)), ...args]);
+    expect(plain.lines).toMatchObject({ understood: 600, not_understood: 1, late: 0 });
+    expect(plain.lines.first_not_understood[0]).toMatchObject({ line: 101 });
+    expect({ ...gzip, log: 0 }).toEqual(
+      JSON.parse(JSON.stringify({ ...plain, log: 0 }).replaceAll('future.log"', 'future.log.gz"')),
+    );
+    expect(gzip.log.to).toBe(plain.log.to);
+  });
+  test('has many late lines: a note, and --fail-on late', async () => {
+    const later = Array.from({ length: 9_000 }, (_, i) =>
+      combinedLine(logEntry({ startMs: LOG_START_MS + 900_000 + i })),
+    );
+    const path = file('late.log', [...later, ...combined].join(''));
+    const { lines, notes } = await report([path, '--policies', limits]);
+    expect(lines.late).toBe(600);
+    expect(notes).toContain(
+      '600 requests (6.3 %) came too late in the log to be put in order, and are left out: raise --horizon.',
+    );
+    const { code, stderr } = await replay([path, '--policies', limits, '--fail-on', 'late=599']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'headgate: --fail-on late=599: it is 600\n',
+    });
+    const sorted = await report([path, '--policies', limits, '--horizon', '1h']);
+    expect(sorted.lines.late).toBe(0);
+  });
+  test("is CloudFront's, compressed, in two files with other columns", async () => {
+    const time = (i: number) => new Date(LOG_START_MS + i * 1_000).toISOString();
+    const one = clients.map(
+      (address, i) =>
+        `${time(i).slice(0, 10)}\t${time(i).slice(11, 19)}\t${address}\tGET\t/\t-\t200\n`,
+    );
+    const two = clients.map(
+      (address, i) => `${address}\tGET\t/\t${LOG_START_MS + 600_000 + i * 1_000}\n`,
+    );
+    const write = (name: string, fields: string, rows: readonly string[]) =>
+      file(name, gzipSync(`#Version: 1.0\n#Fields: ${fields}\n${rows.join('')}`));
+    const paths = [
+      write('E1.gz', 'date time c-ip cs-method cs-uri-stem cs-uri-query sc-status', one),
+      write('E2.gz', 'c-ip cs-method cs-uri-stem timestamp(ms)', two),
+    ];
+    const { lines, requests } = await report([...paths, '--policies', limits]);
+    expect(lines).toMatchObject({ understood: 1_200, without_request: 4, not_understood: 0 });
+    expect(requests).toMatchObject({ decided: 1_200, clients: 100, denied: 0 });
+  });
+});
+
 describe('the answer', () => {
   test('says who would be denied, by policy and limit', async () => {
     const { lines, requests, policies, clients } = await report([log, '--policies', five]);
@@ -260,7 +333,7 @@ describe('it ends', () => {
     [
       [log, '--policies', 'five.yaml', '--format', 'nginx'],
       3,
-      'did you mean "nginx-combined" or "nginx-json"?',
+      'did you mean "nginx-combined" or "nginx-forwarded" or "nginx-json"?',
     ],
     [
       [log, '--policies', 'five.yaml', '--format', 'sausage'],

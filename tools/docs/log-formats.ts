@@ -14,13 +14,15 @@ headgate reads the access logs of proxies, to say what a policy file would have 
 - \`-\` is standard input, compressed or not: \`kubectl logs deploy/proxy | headgate ... -\`.
 - What surrounds the lines is taken off: \`docker compose logs\` (\`caddy-1  | \`), the \`json-file\` of Docker, files of containerd and CRI-O (\`... stdout F \`), syslog (\`Jan  5 10:20:30 host haproxy[12]: \`).
 
-Lines that are not understood are counted, and the first ten are shown with the field that failed. Lines without an HTTP request, such as a TLS handshake on a plain port, are counted by themselves.
+Lines that are not understood are counted, and the first ten are shown with the field that failed. Lines without an HTTP request, such as a TLS handshake on a plain port, are counted by themselves. A stamp before 1990 or after 2099, hours after or years from those of the lines around it, is not understood.
+
+headgate warns if it has hardly understood the columns: all requests come from one client although the lines have many other addresses, or no host can be one.
 
 ## Choose the format
 
 | option | meaning |
 | --- | --- |
-| \`--format auto\` | The default: the format that understands most of the first 100 lines. headgate says which it took and why. |
+| \`--format auto\` | The default: the format that understands most of the first 1,000 lines (of 64 KB), and finds most clients in them. headgate says which it took and why. |
 | \`--format NAME\` | One of the formats below. |
 | \`--format '$remote_addr ...'\` | An NGINX \`log_format\`: the text between its quotes, or the whole directive. |
 | \`--tz ZONE\` | The time zone of stamps without one, as in \`Europe/Berlin\`. Hours that daylight saving time repeats or leaves out are handled. |
@@ -35,7 +37,7 @@ Lines that are not understood are counted, and the first ten are shown with the 
 
 - The time: \`$msec\`, \`$time_iso8601\` or \`$time_local\`, minus \`$request_time\`. Only \`$msec\` has milliseconds.
 - The request: \`$request\`, or \`$request_method\` and \`$request_uri\`.
-- The address: \`$remote_addr\`, \`$realip_remote_addr\`, or the last entry of \`$proxy_add_x_forwarded_for\` or \`$http_x_forwarded_for\`.
+- The address: \`$remote_addr\`, \`$realip_remote_addr\`, or the last entry of \`$proxy_add_x_forwarded_for\` or \`$http_x_forwarded_for\`. If the text begins with \`$http_x_forwarded_for\`, its last entry is the client, and \`$remote_addr\` the load balancer.
 - If they are there: \`$host\` or \`$http_host\`, \`$status\`, \`$http_user_agent\`, and any \`$http_NAME\` for \`--map\`.
 - Values are read as \`escape=default\` and \`escape=json\` write them. With \`escape=none\` in NGINX, write \`escape=none \` before the text.
 - If the log_format is JSON, \`--format auto\` often knows its keys: see [nginx-json](#nginx-json).

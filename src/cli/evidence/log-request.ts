@@ -5,6 +5,7 @@ import type {
   ReportedAddresses,
 } from '../../gateway/core/check-request.ts';
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
+import { isHost } from '../../gateway/core/matching/host.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { LogEntry } from './formats/log-format.ts';
 import { lastOf } from './formats/parts/values.ts';
@@ -56,7 +57,8 @@ export function createLogRequests(
   };
   return (entry) => {
     request.method = entry.method;
-    request.host = entry.host ?? '';
+    // The proxy answered the request, so it did not refuse the host as a gateway would.
+    request.host = entry.host !== undefined && isHost(entry.host) ? entry.host : '';
     request.target = entry.target;
     addresses.client = entry.address;
     addresses.forwardedFor = entry.forwardedFor;

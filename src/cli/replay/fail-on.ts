@@ -16,6 +16,7 @@ const NUMBERS: Readonly<Record<string, (report: ReplayReport) => number | undefi
   'newly-allowed-requests': ({ difference }) => difference?.newly_allowed_requests,
   'newly-allowed-clients': ({ difference }) => difference?.newly_allowed_clients,
   'not-understood': ({ lines }) => lines.not_understood,
+  late: ({ lines }) => lines.late,
 };
 
 export const FAIL_ON_NAMES = Object.keys(NUMBERS);

@@ -1,18 +1,21 @@
-/** The formats of access logs. Where two have the same text, the first is taken. */
+/** The formats of access logs. Where two are as likely, the first is taken. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../gateway/config/diagnostic.ts';
-import { apacheCombined } from './apache.ts';
+import { apacheCombined, apacheForwarded } from './apache.ts';
 import { caddyJson } from './caddy.ts';
+import { awsCloudFront } from './cloudfront.ts';
 import { awsAlb, cloudflareLogpush, gcpLoadBalancer } from './clouds.ts';
 import { envoyGatewayJson, envoyJson, envoyText } from './envoy.ts';
 import { haproxyHttplog } from './haproxy.ts';
 import type { LogFormat } from './log-format.ts';
-import { ingressNginx, nginxCombined, nginxJson, nginxLogFormat } from './nginx.ts';
+import { ingressNginx, nginxCombined, nginxForwarded, nginxJson, nginxLogFormat } from './nginx.ts';
 import { traefikClf, traefikJson } from './traefik.ts';
 
 export const FORMATS: readonly LogFormat[] = [
   nginxCombined,
   apacheCombined,
+  nginxForwarded,
+  apacheForwarded,
   nginxJson,
   ingressNginx,
   envoyText,
@@ -23,6 +26,7 @@ export const FORMATS: readonly LogFormat[] = [
   traefikJson,
   traefikClf,
   awsAlb,
+  awsCloudFront,
   cloudflareLogpush,
   gcpLoadBalancer,
 ];

@@ -24,7 +24,11 @@ export interface LogFormat {
   readonly address: string;
   readonly samples: readonly string[];
   readonly notes: readonly string[];
-  /** Whether only this program writes such a line, where another format has the same text. */
+  /** The lines have X-Forwarded-For in the place of the client, and the load balancer that sent it after that. */
+  readonly isForwardedFirst?: boolean;
+  /** The format of another program that has the same text. */
+  readonly twin?: string;
+  /** Whether only this program writes such a line, and not that of the twin. */
   isProof?(line: string): boolean;
   /** This format with the time and the precision of these lines, where they differ from log to log. */
   adaptedTo?(lines: readonly string[]): LogFormat;
@@ -41,8 +45,9 @@ export interface ParseOptions {
 /**
  * Takes a line without its line break. Never throws. Undefined if the line is understood, but holds no HTTP request: a
  * TLS handshake on a plain port, a connection that closed before its request, another message of the same program.
+ * A line may name the columns of those after it in the same source.
  */
-export type ParseLine = (line: string) => LogEntry | Misread | undefined;
+export type ParseLine = (line: string, source?: number) => LogEntry | Misread | undefined;
 
 export class Misread {
   readonly field: string;

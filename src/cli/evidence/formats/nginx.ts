@@ -32,6 +32,34 @@ export const nginxCombined: LogFormat = textFormat({
     'Requests are counted at their end, because the lines have no duration. A `log_format` with `$msec` and `$request_time` gives the start to the millisecond.',
     'The lines have no host. Lines with the host before the address, and the format `main` of the NGINX packages with X-Forwarded-For at the end, are also read.',
   ],
+  twin: 'apache-combined',
+  isProof: (line) => PROOF.test(line),
+});
+
+const FORWARDED = ['"$http_x_forwarded_for"', '$http_x_forwarded_for'];
+
+export const nginxForwarded: LogFormat = textFormat({
+  name: 'nginx-forwarded',
+  title: 'NGINX, combined behind X-Forwarded-For',
+  layouts: [
+    ...FORWARDED.map((first) => `${first} ${COMBINED}`),
+    COMBINED.replace('$remote_addr', '"$http_x_forwarded_for"'),
+  ],
+  escapes: 'backslash',
+  stampIs: 'end',
+  precisionMs: 1000,
+  address: 'the last entry of `$http_x_forwarded_for`; `$remote_addr` if there is none',
+  isForwardedFirst: true,
+  samples: [
+    '203.0.113.9 10.0.0.5 - - [05/Jan/2026:10:20:30 +0000] "GET /search?q=1 HTTP/1.1" 499 0 "-" "curl/8.5.0"',
+    '"198.51.100.7, 203.0.113.9" 10.0.0.5 - - [05/Jan/2026:10:20:30 +0000] "GET /a\\x22b HTTP/1.1" 200 615 "-" "curl/8.5.0"',
+    '"203.0.113.9" - alice [05/Jan/2026:10:20:30 +0000] "GET /search?q=1 HTTP/1.1" 499 0 "-" "curl/8.5.0"',
+  ],
+  notes: [
+    'For a log_format that begins with X-Forwarded-For, with or without quotes. A load balancer appends the address that connected to it, so the last entry is the client.',
+    'A gateway finds the same clients only if the policy file trusts the load balancer: name it in `identity.trusted_proxies`.',
+  ],
+  twin: 'apache-forwarded',
   isProof: (line) => PROOF.test(line),
 });
 
@@ -113,6 +141,7 @@ export function nginxLogFormat(name: string): LogFormat {
   const mistakes = mistakesOf(names);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const addresses = ADDRESSES.filter((each) => names.has(each));
+  const [first] = names;
   return textFormat({
     name,
     title: 'NGINX, the given log_format',
@@ -121,6 +150,7 @@ export function nginxLogFormat(name: string): LogFormat {
     stampIs: 'end',
     precisionMs: names.has('msec') ? 1 : 1000,
     address: addresses.length === 0 ? 'none' : `\`$${addresses[0]}\``,
+    isForwardedFirst: first === 'http_x_forwarded_for' && names.has('remote_addr'),
     samples: [],
     notes: [],
   });

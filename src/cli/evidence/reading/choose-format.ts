@@ -1,4 +1,6 @@
 /** Chooses the format of the logs that are read together by their first lines, and says in words how. */
+import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
+import { count as inThousands } from '../figures.ts';
 import { FORMATS, formatNamed } from '../formats/index.ts';
 import { type LogFormat, Misread, type ParseOptions } from '../formats/log-format.ts';
 import { LogError } from './log-error.ts';
@@ -38,6 +40,8 @@ function detect({ name, lines }: Beginning): Trial {
   const trials = FORMATS.map((format) => tried(format, lines));
   const best = bestOf(trials);
   if (best !== undefined) return best;
+  if (lines.some((line) => line.includes('\0')))
+    throw new LogError([`${name}: is binary, not a log`]);
   throw new LogError([
     `${name}: is of no format that headgate knows; of ${linesOf(lines.length)}, none was understood: ${nearest(trials).join(', ')}; name the format with --format, or give the log_format string of NGINX there`,
   ]);
@@ -62,14 +66,14 @@ function problemOf(
 
 function linesOf(count: number): string {
   if (count === 1) return 'its only line';
-  return count === TRIED_LINES ? `its first ${count} lines` : `its ${count} lines`;
+  return count === TRIED_LINES ? `its first ${inThousands(count)} lines` : `its ${count} lines`;
 }
 
 function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginning): string {
   const share = lines === 1 ? 'the only line' : `${understood} of the first ${lines} lines`;
   const basis = `${format.title} (${format.name}): understands ${share} of ${name}`;
-  const twin = FORMATS.find((each) => each !== format && each.isProof !== undefined);
-  if (format.isProof === undefined || twin === undefined) return basis;
+  const twin = FORMATS.find(({ name }) => name === format.twin);
+  if (twin === undefined) return basis;
   const same = `${basis}; ${programOf(twin)}'s combined format looks the same`;
   if (proofs > 0) {
     const which = proofs === 1 ? 'one' : proofs;
@@ -82,7 +86,7 @@ function programOf({ title }: LogFormat): string {
   return /^\w+/.exec(title)?.[0] ?? title;
 }
 
-const TRIED_LINES = 100;
+const TRIED_LINES = 1_000;
 
 type Trial = ReturnType<typeof tried>;
 
@@ -101,7 +105,8 @@ export function firstLines(bytes: Buffer): string[] {
 
 function tried(format: LogFormat, lines: readonly string[]) {
   const parse = format.compile(WITHOUT_OPTIONS);
-  let [entries, understood, proofs] = [0, 0, 0];
+  let [entries, understood, proofs, known] = [0, 0, 0, 0];
+  const clients = new Set<string>();
   let misread: { line: number; field: string; reach: number } | undefined;
   for (const [i, line] of lines.entries()) {
     const made = parse(line);
@@ -110,18 +115,44 @@ function tried(format: LogFormat, lines: readonly string[]) {
       continue;
     }
     understood++;
-    if (made !== undefined) entries++;
     if (format.isProof?.(line)) proofs++;
+    if (made === undefined) continue;
+    entries++;
+    const client = canonicalAddress(made.address ?? made.forwardedFor ?? '');
+    if (client === undefined) continue;
+    known++;
+    clients.add(client);
   }
-  return { format, lines: lines.length, entries, understood, proofs, misread };
+  return { format, lines: lines.length, entries, understood, proofs, misread, known, clients };
 }
 
-/** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
+/** A format with fewer lines than that part of the best one's is not compared with it. */
+const NEARLY_ALL = 0.9;
+const isPrivate = compileAddressSet(['private', 'loopback']);
+
+/**
+ * The format that reads most requests; undefined if none reads a request or all lines. Two columns of addresses fit
+ * several formats. The one that finds more clients is right: a load balancer has few addresses, and private ones.
+ */
 function bestOf(trials: readonly Trial[]): Trial | undefined {
-  return trials
-    .filter(({ understood }) => understood > 0)
-    .sort((a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs)
-    .at(0);
+  const fitting = trials.filter((trial) => trial.entries > 0 || trial.understood === trial.lines);
+  const enough = NEARLY_ALL * Math.max(...fitting.map(({ known }) => known));
+  return fitting
+    .filter(({ known }) => known >= enough)
+    .map((trial) => ({ trial, evidence: evidenceOf(trial) }))
+    .sort((a, b) => compare(b.evidence, a.evidence))
+    .at(0)?.trial;
+}
+
+function evidenceOf({ format, clients, known, entries, understood, proofs }: Trial): number[] {
+  const outside = [...clients].filter((client) => !isPrivate(client)).length;
+  const isForwarded = Number(format.isForwardedFirst ?? false);
+  return [clients.size, outside, known, entries, understood, isForwarded, proofs];
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const place = a.findIndex((value, i) => value !== b[i]);
+  return place < 0 ? 0 : (a[place] ?? 0) - (b[place] ?? 0);
 }
 
 function nearest(trials: readonly Trial[]): string[] {

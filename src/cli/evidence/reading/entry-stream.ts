@@ -1,6 +1,7 @@
 /** The entries of a log, in the order of their start. */
 import { type LogEntry, Misread, type ParseLine } from '../formats/log-format.ts';
 import { type LogChunk, MAX_LINE_BYTES } from './line-cutter.ts';
+import { StartGuard } from './start-guard.ts';
 import { Unwrapper } from './unwrapper.ts';
 import { WaitingEntries } from './waiting-entries.ts';
 
@@ -29,10 +30,17 @@ const MAX_SHOWN = 1_000;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
+interface HeldLine {
+  readonly startMs: number;
+  readonly entry: LogEntry;
+  readonly line: number;
+  readonly text: string;
+}
+
 interface Source {
   readonly unwrapper: Unwrapper;
+  readonly starts: StartGuard<HeldLine>;
   line: number;
-  latestMs: number;
   isDone: boolean;
 }
 
@@ -62,8 +70,8 @@ export class EntryStream {
     this.#options = options;
     this.#sources = Array.from({ length: options.sources }, () => ({
       unwrapper: new Unwrapper(),
+      starts: new StartGuard<HeldLine>(options.horizonMs),
       line: 0,
-      latestMs: Number.NEGATIVE_INFINITY,
       isDone: false,
     }));
   }
@@ -85,10 +93,15 @@ export class EntryStream {
       from = end + 1;
     }
     source.isDone = isLast;
+    if (isLast) this.#judge(source.starts.finish(), index);
     this.#visitUntil(this.#readyMs(), visit);
   }
 
   finish(visit: Visit): void {
+    for (const [index, { starts }] of this.#sources.entries()) {
+      this.#judge(starts.finish(), index);
+      this.counts.outOfOrder += starts.outOfOrder;
+    }
     this.#visitUntil(Number.POSITIVE_INFINITY, visit);
   }
 
@@ -102,22 +115,33 @@ export class EntryStream {
     const line = source.unwrapper.unwrap(text);
     if (line === undefined || line.trim() === '') return;
     counts.read++;
-    const made = this.#parse(line);
+    const made = this.#parse(line, index);
     if (made === undefined) counts.withoutRequest++;
     else if (made instanceof Misread) {
       this.#misread({ source: index, line: source.line, text: line, field: made.field });
-    } else {
-      counts.understood++;
-      this.#take({ entry: made, source: index }, source, text.length);
+    } else if (source.starts.takes(made.startMs)) this.#take(made, index, line.length);
+    else {
+      const held = { startMs: made.startMs, entry: made, line: source.line, text: line };
+      this.#judge(source.starts.hold(held), index);
     }
   }
 
-  #take(waiting: { entry: LogEntry; source: number }, source: Source, lineLength: number): void {
-    const { entry } = waiting;
-    if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
-    else this.counts.outOfOrder++;
+  #judge(lines: ReturnType<Source['starts']['hold']>, source: number): void {
+    for (const { line: held, isRight } of lines) {
+      const { entry, line, text } = held;
+      if (isRight) this.#take(entry, source, text.length);
+      else
+        this.#misread({ source, line, text, field: 'time (far from that of the lines around it)' });
+    }
+  }
+
+  #take(entry: LogEntry, source: number, lineLength: number): void {
+    this.counts.understood++;
     if (entry.startMs < this.#visitedUntilMs) this.counts.late++;
-    else this.#waiting.add(waiting, lineLength, this.#options.isWanted?.(entry) ?? true);
+    else {
+      const isWanted = this.#options.isWanted?.(entry) ?? true;
+      this.#waiting.add({ entry, source }, lineLength, isWanted);
+    }
   }
 
   #misread(line: MisreadLine): void {
@@ -131,8 +155,8 @@ export class EntryStream {
 
   #readyMs(): number {
     let earliestMs = Number.POSITIVE_INFINITY;
-    for (const { isDone, latestMs } of this.#sources) {
-      if (!isDone && latestMs < earliestMs) earliestMs = latestMs;
+    for (const { isDone, starts } of this.#sources) {
+      if (!isDone && starts.latestMs < earliestMs) earliestMs = starts.latestMs;
     }
     return earliestMs - this.#options.horizonMs;
   }

@@ -14,27 +14,33 @@ const LINE_FEED = 10;
 export class LineCutter {
   #parts: Buffer[] = [];
   #length = 0;
-  #hasLineBreak = false;
+  /** Where the last line break is, or -1. */
+  #lastBreak = -1;
   #isSkipping = false;
   hasDropped = false;
 
   add(piece: Buffer): void {
-    const kept = this.#isSkipping ? this.#afterSkipped(piece) : piece;
+    const kept = this.#isSkipping ? this.#afterSkipped(piece) : this.#withoutNuls(piece);
     if (kept.length === 0) return;
+    const lastBreak = kept.lastIndexOf(LINE_FEED);
+    if (lastBreak >= 0) this.#lastBreak = this.#length + lastBreak;
     this.#parts.push(kept);
     this.#length += kept.length;
-    this.#hasLineBreak ||= kept.includes(LINE_FEED);
-    if (!this.#hasLineBreak && this.#length > MAX_LINE_BYTES) this.#keep(this.#joined());
+    if (this.#lastBreak < 0 && this.#length > MAX_LINE_BYTES) this.#keep(this.#joined());
   }
 
+  /** Whether `take` knows where to cut. */
   has(bytes: number): boolean {
-    return this.#hasLineBreak && this.#length >= bytes;
+    const hasLongLine = this.#lastBreak >= 0 && this.#length >= bytes + MAX_LINE_BYTES;
+    return this.#lastBreak >= bytes - 1 || hasLongLine;
   }
 
-  /** Takes bytes up to the first line break after so many, or else up to the last one. */
+  /** Takes bytes up to the first line break after so many, or up to the one before a long line: however they came. */
   take(bytes: number): Buffer {
     const all = this.#joined();
-    const end = all.indexOf(LINE_FEED, bytes - 1) + 1 || all.lastIndexOf(LINE_FEED) + 1;
+    const next = all.indexOf(LINE_FEED, bytes - 1);
+    const isNear = next >= 0 && next < bytes + MAX_LINE_BYTES;
+    const end = isNear ? next + 1 : all.lastIndexOf(LINE_FEED, bytes - 1) + 1 || next + 1;
     this.#keep(all.subarray(end));
     return copyOf(all.subarray(0, end));
   }
@@ -51,12 +57,20 @@ export class LineCutter {
   }
 
   #keep(rest: Buffer): void {
-    this.#hasLineBreak = rest.includes(LINE_FEED);
-    this.#isSkipping = !this.#hasLineBreak && rest.length > MAX_LINE_BYTES;
+    this.#lastBreak = rest.lastIndexOf(LINE_FEED);
+    this.#isSkipping = this.#lastBreak < 0 && rest.length > MAX_LINE_BYTES;
     this.hasDropped ||= this.#isSkipping;
     const kept = this.#isSkipping ? copyOf(rest.subarray(0, MAX_LINE_BYTES + 1)) : rest;
     this.#parts = kept.length === 0 ? [] : [kept];
     this.#length = kept.length;
+  }
+
+  /** Log rotation may leave megabytes of NULs where a log begins. */
+  #withoutNuls(piece: Buffer): Buffer {
+    if (this.#length > 0 || piece[0] !== 0) return piece;
+    const end = piece.findIndex((byte) => byte !== 0);
+    this.hasDropped = true;
+    return piece.subarray(end < 0 ? piece.length : end);
   }
 
   #afterSkipped(piece: Buffer): Buffer {

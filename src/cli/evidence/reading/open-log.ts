@@ -29,6 +29,8 @@ export interface OpenLog {
   readonly format: LogFormat;
   readonly detected: string;
   readonly sources: readonly string[];
+  /** Of every log, a thousand at most. */
+  readonly firstLines: readonly string[];
   /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
   chunks(): AsyncGenerator<LogChunk>;
   readonly progress: LogProgress;
@@ -38,7 +40,7 @@ export interface OpenLog {
 /** Small, as there may be hundreds of files; large enough for detection. */
 const FIRST_BYTES = 65_536;
 const CHUNK_BYTES = 262_144;
-const BINARY_BYTES = 1_024;
+const FIRST_LINES = 1_000;
 const LINE_FEED = 10;
 
 /** Throws a LogError with all problems of the files, or a ConfigError. */
@@ -57,9 +59,14 @@ export async function openLog(options: LogOptions): Promise<OpenLog> {
   });
   const choice = chooseFormat(wanted, beginnings);
   const parse = choice.format.compile(options);
+  // A first line may name the columns.
+  for (const [source, { lines }] of beginnings.entries()) {
+    for (const line of lines) parse(line, source);
+  }
   return {
     ...choice,
     sources: sources.map(({ name }) => name),
+    firstLines: beginnings.flatMap(({ lines }) => lines.slice(0, FIRST_LINES / sources.length)),
     chunks: () => inTime(sources, firsts, parse),
     get progress() {
       return progressOf(sources);
@@ -87,9 +94,7 @@ async function throwProblems(
 }
 
 function problemOf({ cut }: LogSource, { bytes }: SourceChunk): string | undefined {
-  if (cut !== undefined && bytes.length === 0) return `cannot be read: ${cut}`;
-  const head = bytes.subarray(0, BINARY_BYTES);
-  return head.includes(0) ? 'is binary, not a log' : undefined;
+  return cut !== undefined && bytes.length === 0 ? `cannot be read: ${cut}` : undefined;
 }
 
 function progressOf(sources: readonly LogSource[]): LogProgress {
@@ -107,10 +112,11 @@ async function* inTime(
   parse: ParseLine,
 ): AsyncGenerator<LogChunk> {
   const lastMs = new Map<number, number>();
+  const lastStart = lastStarts(parse);
   try {
     for (const [source, chunk] of firsts.entries()) {
-      if (!chunk.isLast)
-        lastMs.set(source, lastStart(chunk.bytes, parse) ?? Number.NEGATIVE_INFINITY);
+      const startMs = lastStart(chunk.bytes, source) ?? Number.NEGATIVE_INFINITY;
+      if (!chunk.isLast) lastMs.set(source, startMs);
       yield { source, ...chunk };
     }
     const readNext = () => {
@@ -123,7 +129,7 @@ async function* inTime(
       const { source } = ahead;
       const chunk: SourceChunk = await ahead.reading;
       if (chunk.isLast) lastMs.delete(source);
-      else lastMs.set(source, lastStart(chunk.bytes, parse) ?? lastMs.get(source) ?? 0);
+      else lastMs.set(source, lastStart(chunk.bytes, source) ?? lastMs.get(source) ?? 0);
       // Reads ahead while this chunk is parsed.
       ahead = readNext();
       yield { source, ...chunk };
@@ -133,14 +139,21 @@ async function* inTime(
   }
 }
 
-function lastStart(bytes: Buffer, parse: ParseLine): number | undefined {
-  let end = bytes.length;
-  while (end > 0) {
-    const from = end < 2 ? 0 : bytes.lastIndexOf(LINE_FEED, end - 2) + 1;
-    const line = new Unwrapper().unwrap(bytes.toString('latin1', from, end).trimEnd());
-    const made = line === undefined ? undefined : parse(line);
-    if (made !== undefined && !(made instanceof Misread)) return made.startMs;
-    end = from;
-  }
-  return undefined;
+const LAST_ENTRIES = 9;
+
+/** The middle one of the last starts in a chunk: one stamp may be wrong. */
+function lastStarts(parse: ParseLine) {
+  return (bytes: Buffer, source: number): number | undefined => {
+    const starts: number[] = [];
+    let end = bytes.length;
+    while (end > 0 && starts.length < LAST_ENTRIES) {
+      const from = end < 2 ? 0 : bytes.lastIndexOf(LINE_FEED, end - 2) + 1;
+      const written = bytes.toString('latin1', from, end).replace(/\r?\n?$/, '');
+      const line = new Unwrapper().unwrap(written);
+      const made = line === undefined ? undefined : parse(line, source);
+      if (made !== undefined && !(made instanceof Misread)) starts.push(made.startMs);
+      end = from;
+    }
+    return starts.sort((a, b) => a - b)[starts.length >> 1];
+  };
 }

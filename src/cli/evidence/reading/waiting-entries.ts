@@ -42,7 +42,7 @@ export class WaitingEntries {
     this.#bytes += bytes;
     const second = getOrAdd(this.#seconds, key, newSecond);
     second.bytes += bytes;
-    second.latestMs = Math.max(second.latestMs, startMs);
+    if (startMs > second.latestMs) second.latestMs = startMs;
     if (isWanted) second.waiting.push(waiting);
   }
 
@@ -52,11 +52,14 @@ export class WaitingEntries {
     const keys = [...this.#seconds.keys()].filter((key) => key * SECOND_MS <= untilMs);
     for (const key of keys.sort((a, b) => a - b)) {
       const second = this.#seconds.get(key) as Second;
-      const ready = second.waiting.filter(({ entry }) => entry.startMs <= untilMs);
+      let ready = second.waiting;
       if (second.latestMs <= untilMs) {
         this.#seconds.delete(key);
         this.#bytes -= second.bytes;
-      } else second.waiting = second.waiting.filter(({ entry }) => entry.startMs > untilMs);
+      } else {
+        ready = second.waiting.filter(({ entry }) => entry.startMs <= untilMs);
+        second.waiting = second.waiting.filter(({ entry }) => entry.startMs > untilMs);
+      }
       // The sort is stable, so equal starts of one source keep the order of their lines.
       ready.sort((a, b) => a.entry.startMs - b.entry.startMs || a.source - b.source);
       for (const { entry } of ready) visit(entry);

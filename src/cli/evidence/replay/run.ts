@@ -1,7 +1,10 @@
 /** A replay from the opened log to its report. */
 import { availableParallelism } from 'node:os';
 import { allLimits } from '../../../gateway/config/policy-file/valid-file.ts';
+import { counted, percent } from '../figures.ts';
+import { identityWarnings } from '../identity-warnings.ts';
 import { hostPoliciesOf, policySetOf } from '../policies.ts';
+import type { LineCounts } from '../reading/entry-stream.ts';
 import type { OpenLog } from '../reading/open-log.ts';
 import { INTERRUPTED, readChunks } from '../reading/read-chunks.ts';
 import { chartsOf } from './charts.ts';
@@ -48,7 +51,11 @@ export async function runReplay(run: ReplayRun) {
     log: { sources: log.sources, format: log.detected },
     hasDifference: against !== undefined,
     showsAddresses: run.showsAddresses,
-    notes: readingNotes(run, indivisible),
+    notes: [
+      ...identityWarnings(log, { parsing, policies: policySet, mapping }),
+      ...lateNotes(lines),
+      ...readingNotes(run, indivisible),
+    ],
   });
   return { report, charts: chartsOf(result, policySet) };
 }
@@ -69,6 +76,13 @@ function whyIndivisible({ policies, against, mapping }: ReplayRun): string | und
   return new Set(files.map(({ identity }) => JSON.stringify(identity))).size === 1
     ? undefined
     : 'the two files tell clients apart in different ways (identity)';
+}
+
+function lateNotes({ late, understood }: LineCounts): string[] {
+  if (late === 0) return [];
+  return [
+    `${counted(late, 'request')} (${percent(late, understood)}) came too late in the log to be put in order, and are left out: raise --horizon.`,
+  ];
 }
 
 function readingNotes(run: ReplayRun, indivisible: string | undefined): string[] {

@@ -4,6 +4,7 @@ import { readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { interruptible } from '../../output/interrupt.ts';
 import { count, counted } from '../figures.ts';
+import { identityWarnings } from '../identity-warnings.ts';
 import { type LogFlags, openLogs, parsingOf } from '../log-options.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
 import { policySetOf, readPolicyFile } from '../policies.ts';
@@ -47,6 +48,7 @@ export async function suggestFromLogs(
   if (suggestions.fitted.requests === 0) return undefined;
   const notes = [
     ...readingNotes(read, flags),
+    ...identityWarnings(read.log, { parsing: parsingOf(flags), policies, mapping: map }),
     ...leftOut,
     ...(traffic.hasKeys ? [] : [NO_KEYS]),
     ...unmatchedNotes(suggestions, traffic),

@@ -106,3 +106,12 @@ test.each(['key=x', 'api_key', 'header:=x', 'header:a b=x', 'user='])(
     expect(() => readMapping(text)).toThrow(RangeError);
   },
 );
+
+test.each(['"203.0.113.1', 'a b', 'shop.example:1:2', '203.0.113.1, 10.0.0.5'])(
+  'the host %j, which the proxy answered, is left out',
+  (host) => {
+    const { requestOf } = requestsBy('{}');
+    expect(requestOf({ host })?.host).toBe('');
+    expect(requestOf({ host: 'shop.example' })?.host).toBe('shop.example');
+  },
+);

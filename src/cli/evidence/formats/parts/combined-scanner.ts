@@ -13,9 +13,8 @@ const STAMP_LENGTH = 26;
 const PROTOCOL_LENGTH = 9;
 const SLASH = 47;
 const SPACE = 32;
-const COMMA = 44;
-/** What stands between the status and the agent: `512 "referer" "`. */
-const BEFORE_AGENT = /[\d-]+ "[^"]*" "/y;
+const DASH = 45;
+const ZERO = 48;
 
 export function combinedScanner(zone: string): FastParse {
   const readStamp = stampReaders(zone).time_local;
@@ -33,8 +32,9 @@ export function combinedScanner(zone: string): FastParse {
     const addressEnd = line.indexOf(' ');
     if (addressEnd <= 0 || !line.startsWith(' - ', addressEnd) || line.includes('\\'))
       return undefined;
+    const address = line.slice(0, addressEnd);
     // A comma joins a list of addresses.
-    if (line.charCodeAt(addressEnd - 1) === COMMA) return undefined;
+    if (address.includes(',')) return undefined;
     const stampAt = line.indexOf(' [', addressEnd + 3) + 2;
     const requestAt = stampAt + STAMP_LENGTH + 3;
     if (stampAt < 2 || !line.startsWith('] "', requestAt - 3)) return undefined;
@@ -58,7 +58,7 @@ export function combinedScanner(zone: string): FastParse {
       method,
       target: line.slice(methodEnd + 1, targetEnd),
       host: undefined,
-      address: addressOf(textOf(line.slice(0, addressEnd))),
+      address: addressOf(textOf(address)),
       forwardedFor: undefined,
       status,
       userAgent: textOf(line.slice(agentAt, agentEnd)),
@@ -69,13 +69,24 @@ export function combinedScanner(zone: string): FastParse {
 
 /** ` 200 ` at a place, or NaN. */
 function statusAt(line: string, at: number): number {
-  const status = Number(line.slice(at + 1, at + 4));
+  let status = 0;
+  for (let i = at + 1; i < at + 4; i++) {
+    const digit = line.charCodeAt(i) - ZERO;
+    status = isDigit(digit) ? status * 10 + digit : Number.NaN;
+  }
   const areSpaces = line.charCodeAt(at) === SPACE && line.charCodeAt(at + 4) === SPACE;
-  const isStatus = status >= 100 && status <= 999 && Number.isInteger(status);
-  return areSpaces && isStatus ? status : Number.NaN;
+  return areSpaces && status >= 100 ? status : Number.NaN;
 }
 
+/** Where the agent begins, after `512 "referer" "`; or -1. */
 function agentStart(line: string, bytesAt: number): number {
-  BEFORE_AGENT.lastIndex = bytesAt;
-  return BEFORE_AGENT.test(line) ? BEFORE_AGENT.lastIndex : -1;
+  let at = bytesAt;
+  while (isDigit(line.charCodeAt(at) - ZERO) || line.charCodeAt(at) === DASH) at++;
+  if (at === bytesAt || !line.startsWith(' "', at)) return -1;
+  const end = line.indexOf('"', at + 2);
+  return end >= 0 && line.startsWith(' "', end + 1) ? end + 3 : -1;
+}
+
+function isDigit(value: number): boolean {
+  return value >= 0 && value <= 9;
 }

@@ -2,6 +2,7 @@
  * Makes entries of the variables that a format has. Every format names its fields by these words: the variables of
  * NGINX, and a few more for what NGINX does not log.
  */
+import { isHost } from '../../../../gateway/core/matching/host.ts';
 import { type LogEntry, Misread, type ParseOptions } from '../log-format.ts';
 import type { Escape } from './layout.ts';
 import { requestOf, targetOf, withoutDefaultPort } from './request.ts';
@@ -46,23 +47,26 @@ export type Variable = (typeof STAMPS)[number] | (typeof PARTS)[number];
 export interface MakerOptions extends ParseOptions {
   readonly timeIs: 'start' | 'end';
   readonly escapes: Escape;
+  readonly isForwardedFirst?: boolean;
 }
 
 /** Makes entries of cells. Their places are those of `variables`; the wanted fields come after them. */
 export function createEntryMaker(
   available: ReadonlySet<string>,
-  { zone, timeIs, fields, escapes }: MakerOptions,
+  { zone, timeIs, fields, escapes, isForwardedFirst = false }: MakerOptions,
 ) {
   const variables = [...STAMPS, ...PARTS].filter((name) => available.has(name));
-  const at = (name: Variable) => variables.indexOf(name);
+  // Behind the last cell: reading the cell -1 takes ten times as long.
+  const absent = variables.length + fields.length;
+  const at = (name: Variable) => (available.has(name) ? variables.indexOf(name) : absent);
   const stamps = stampsOf(variables, zone);
   const stampOf = stampReader(stamps);
   const timeField = stamps.length === 1 ? (stamps[0]?.name ?? '') : 'time';
-  const durationAt = timeIs === 'end' ? at('request_time') : -1;
+  const durationAt = timeIs === 'end' ? at('request_time') : absent;
   const statusAt = at('status');
   const agentAt = at('http_user_agent');
-  const requestOfCells = requestReader(at, escapes);
-  const addressesOf = addressReader(at);
+  const requestOfCells = requestReader(at, { available, escapes });
+  const addressesOf = addressReader(at, isForwardedFirst);
   const [hostAt, httpHostAt, hostPortAt] = [at('host'), at('http_host'), at('host_port')];
   const firstField = variables.length;
   const plainText = (cells: Cells, place: number) => {
@@ -77,8 +81,11 @@ export function createEntryMaker(
     if (Number.isNaN(status)) return new Misread('status');
     const request = requestOfCells(cells);
     if (request === undefined || request instanceof Misread) return request;
-    const took = durationAt < 0 ? 0 : durationMs(cells[durationAt]);
+    const took = durationMs(cells[durationAt]);
+    if (took > LONGEST_MS) return new Misread('request_time');
     const { address, forwardedFor } = addressesOf(cells);
+    const hostPort = cells[hostPortAt];
+    if (hostPort !== undefined && !isHostPort(hostPort)) return new Misread('host_port');
     return {
       startMs: stampMs - (took > 0 ? took : 0),
       method: request.method,
@@ -86,7 +93,7 @@ export function createEntryMaker(
       host:
         textOf(cells[hostAt]) ??
         textOf(cells[httpHostAt]) ??
-        withoutDefaultPort(textOf(cells[hostPortAt])) ??
+        withoutDefaultPort(textOf(hostPort)) ??
         request.host,
       address,
       forwardedFor,
@@ -98,6 +105,8 @@ export function createEntryMaker(
   return { variables, make, stampOf };
 }
 
+/** A connection may last days, but no request lasts 30. */
+const LONGEST_MS = 30 * 24 * 3_600_000;
 const NONE: readonly undefined[] = [];
 
 type PlaceOf = (name: Variable) => number;
@@ -128,7 +137,11 @@ function statusOf(cell: Cell): number | undefined {
   return status === 0 || status === -1 ? undefined : Number.NaN;
 }
 
-function requestReader(at: PlaceOf, escapes: Escape) {
+function requestReader(
+  at: PlaceOf,
+  { available, escapes }: { available: ReadonlySet<string>; escapes: Escape },
+) {
+  const hasLineOnly = available.has('request') && !available.has('request_method');
   const [line, method, target] = [at('request'), at('request_method'), at('request_uri')];
   const [path, query] = [at('uri'), at('args')];
   return (cells: Cells) => {
@@ -139,7 +152,7 @@ function requestReader(at: PlaceOf, escapes: Escape) {
     }
     const lineCell = cells[line];
     if (typeof lineCell === 'string') return requestOf(unescaped(lineCell, escapes));
-    if (line >= 0 && method < 0) return new Misread('request');
+    if (hasLineOnly) return new Misread('request');
     return new Misread(methodCell === undefined ? 'request_method' : 'request_uri');
   };
 }
@@ -151,13 +164,19 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-function addressReader(at: PlaceOf) {
+function addressReader(at: PlaceOf, isForwardedFirst: boolean) {
   const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
   const real = at('realip_remote_addr');
   const [received, extended] = [at('http_x_forwarded_for'), at('proxy_add_x_forwarded_for')];
   return (cells: Cells) => {
+    const peerText = textOf(cells[peer]);
+    const first = isForwardedFirst ? textOf(cells[received]) : listOf(peerText);
+    if (first !== undefined) {
+      const { last, before } = lastOf(first);
+      return { address: addressOf(last), forwardedFor: before };
+    }
     const address =
-      addressOf(textOf(cells[peer])) ??
+      addressOf(peerText) ??
       addressBeforePort(textOf(cells[withPort])) ??
       addressOf(textOf(cells[real]));
     const extendedList = textOf(cells[extended]);
@@ -170,4 +189,14 @@ function addressReader(at: PlaceOf) {
     if (address !== undefined && lastAddress !== address) return { address, forwardedFor: list };
     return { address: lastAddress, forwardedFor: before };
   };
+}
+
+/** `-` and `unknown` stand in X-Forwarded-For, but not where a log has the host before the address. */
+function isHostPort(cell: Cell): boolean {
+  return typeof cell === 'string' && cell !== '-' && cell !== 'unknown' && isHost(cell);
+}
+
+/** Some logs have X-Forwarded-For in place of the address. */
+function listOf(address: string | undefined): string | undefined {
+  return address?.includes(',') ? address : undefined;
 }

@@ -53,7 +53,7 @@ export class Layout {
     for (let i = 0; i < steps.length; i++) {
       const { endOf, text } = steps[i] as Step;
       const end = endOf(line, from);
-      if (end < 0 || !line.startsWith(text, end)) return i;
+      if (end < 0 || !hasTextAt(line, end, text)) return i;
       spans[2 * i] = from;
       spans[2 * i + 1] = end;
       from = end + text.length;
@@ -71,6 +71,14 @@ export class Layout {
     const before = [this.#head, ...this.#steps.slice(0, place).map(({ text }) => text)];
     return before.join('').replaceAll(' ', '').length;
   }
+}
+
+/** Faster than `startsWith` for texts of a few characters. */
+function hasTextAt(line: string, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (line.charCodeAt(at + i) !== text.charCodeAt(i)) return false;
+  }
+  return true;
 }
 
 function endWithoutText(name: string, next: string | undefined): EndOf {
@@ -113,7 +121,7 @@ function spaceAfter(line: string, from: number): number {
   let at = line.indexOf(' ', from);
   while (at > from) {
     if (line.charCodeAt(at - 1) === COMMA) at = line.indexOf(' ', at + 1);
-    else if (line.startsWith(': ', at + 1)) at = line.indexOf(' ', at + 3);
+    else if (hasTextAt(line, at + 1, ': ')) at = line.indexOf(' ', at + 3);
     else break;
   }
   return at;

@@ -9,6 +9,14 @@ const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 const SLASH = 47;
 const DASH = 45;
 
+const EARLIEST_MS = Date.UTC(1990, 0);
+const LATEST_MS = Date.UTC(2100, 0);
+
+/** No log is as old or as young as others: then the stamp is wrong, or means something else. */
+function inOurTimes(ms: number): number {
+  return ms >= EARLIEST_MS && ms < LATEST_MS ? ms : Number.NaN;
+}
+
 /** The readers, by the name of the variable that they read. Those that stand first are preferred. */
 export function stampReaders(zone: string): Readonly<Record<string, ReadStamp>> {
   const local = new LocalTime(zone);
@@ -32,7 +40,7 @@ function remembering(read: (text: string) => number): ReadStamp {
     if (cell === last) return lastMs;
     if (typeof cell !== 'string') return Number.NaN;
     last = cell;
-    lastMs = read(cell);
+    lastMs = inOurTimes(read(cell));
     return lastMs;
   };
 }
@@ -86,7 +94,7 @@ function offsetMs(zone: string): number {
 function epochStamp(value: number): number {
   if (!(value > 0)) return Number.NaN;
   // Seconds have at most microseconds; without rounding, 1767608430.123 would not be a whole millisecond.
-  if (value < 1e11) return Math.round(value * 1e6) / 1e3;
-  if (value < 1e14) return value;
-  return value < 1e17 ? value / 1e3 : value / 1e6;
+  if (value < 1e11) return inOurTimes(Math.round(value * 1e6) / 1e3);
+  if (value < 1e14) return inOurTimes(value);
+  return inOurTimes(value < 1e17 ? value / 1e3 : value / 1e6);
 }

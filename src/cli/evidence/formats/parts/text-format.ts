@@ -33,7 +33,8 @@ export function textFormat(format: TextFormat): LogFormat {
         const names = [...known].map((name) => lists[name] ?? name);
         throw new ConfigError(missing.map((name) => missingField(name, about.name, names)));
       }
-      const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes };
+      const { isForwardedFirst = false } = about;
+      const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes, isForwardedFirst };
       const parse = firstOf(read.map((layout) => reader(layout, meaning, fields)));
       const parseFast = fields.length === 0 ? fast?.(options.zone) : undefined;
       return parseFast === undefined ? parse : (line) => parseFast(line) ?? parse(line);

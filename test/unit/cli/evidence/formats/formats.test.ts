@@ -13,8 +13,8 @@ const unwrapped = (line: string) => firstLines(Buffer.from(line, 'latin1'))[0] ?
 const detected = (line: string) =>
   chooseFormat('auto', [{ name: 'log', lines: [unwrapped(line)] }]);
 
-/** These two have the same text. */
-const TWINS = ['nginx-combined', 'apache-combined'];
+/** These have the same text, or read it as other columns. */
+const ALIKE = ['nginx-combined', 'apache-combined', 'nginx-forwarded', 'apache-forwarded'];
 
 const samples = FORMATS.flatMap((format) =>
   format.samples.map((line): [string, LogFormat, string] => [format.name, format, line]),
@@ -24,8 +24,8 @@ describe('a sample of', () => {
   test.each(samples)('%s is detected as that format only', (name, _format, line) => {
     expect(detected(line).format.name).toBe(name);
     for (const other of FORMATS) {
-      const areTwins = TWINS.includes(name) && TWINS.includes(other.name);
-      if (other.name === name || areTwins) continue;
+      const areAlike = ALIKE.includes(name) && ALIKE.includes(other.name);
+      if (other.name === name || areAlike) continue;
       expect(other.compile(OPTIONS)(unwrapped(line)), other.name).toBeInstanceOf(Misread);
     }
   });
@@ -493,5 +493,110 @@ describe('traps:', () => {
     expect(entryOf('nginx-json', line('/é'))).toMatchObject({ target: '/\xe9' });
     expect(entryOf('nginx-json', line('/\\u00e9'))).toMatchObject({ target: '/\xc3\xa9' });
     expect(entryOf('nginx-json', line('/\\u0026'))).toMatchObject({ target: '/&' });
+  });
+});
+
+describe('CloudFront', () => {
+  const HEAD = '#Fields: date time c-ip cs-method cs-uri-stem sc-status';
+  const ROW = '2026-01-05\t10:20:30\t203.0.113.9\tGET\t/a\t200';
+  const parser = (options = {}) =>
+    formatNamed('aws-cloudfront').compile({ ...OPTIONS, ...options });
+
+  test('is read whole', () => {
+    const [line = ''] = formatNamed('aws-cloudfront').samples;
+    expect(parser({ fields: ['cs(Host)', 'ssl-protocol', 'cs(Cookie)', 'none'] })(line)).toEqual({
+      startMs: at('2026-01-05T10:20:30Z') - 45,
+      method: 'GET',
+      target: '/search?q=1',
+      host: 'shop.example',
+      address: '203.0.113.9',
+      forwardedFor: undefined,
+      status: 200,
+      userAgent: 'curl/8.5.0',
+      fields: ['d111111abcdef8.cloudfront.net', 'TLSv1.3', undefined, undefined],
+    });
+  });
+  test('is read by the names of its columns, each source by its own', () => {
+    const parse = parser();
+    expect(parse('#Version: 1.0', 0)).toBeUndefined();
+    expect(parse(HEAD, 0)).toBeUndefined();
+    expect(parse('#Fields: cs-uri-query cs-uri-stem c-ip cs-method time date cs(Host)', 1)).toBe(
+      undefined,
+    );
+    expect(parse(ROW, 0)).toMatchObject({ target: '/a', address: '203.0.113.9', status: 200 });
+    expect(
+      parse('b=c\t/a\t2001:db8::1\tPOST\t10:20:30\t2026-01-05\td1.cloudfront.net', 1),
+    ).toMatchObject({
+      startMs: at('2026-01-05T10:20:30Z'),
+      method: 'POST',
+      target: '/a?b=c',
+      address: '2001:db8::1',
+      host: 'd1.cloudfront.net',
+    });
+  });
+  test('may have other columns from a line on', () => {
+    const parse = parser();
+    parse(HEAD);
+    expect(parse(`${ROW}\tHit`)).toBeInstanceOf(Misread);
+    parse(`${HEAD} x-edge-result-type`);
+    expect(parse(`${ROW}\tHit`)).toMatchObject({ target: '/a' });
+  });
+  test.each([
+    ['half a line', ROW.slice(0, -6)],
+    ['no date', ROW.replace('2026-01-05', '-')],
+    ['no method', ROW.replace('GET', '-')],
+    ['spaces in place of tabs', ROW.replaceAll('\t', ' ')],
+  ])('%s is not understood', (_name, row) => {
+    const parse = parser();
+    parse(HEAD);
+    const made = parse(row);
+    expect(made === undefined || made instanceof Misread).toBe(true);
+  });
+  test('has milliseconds in a column of its own', () => {
+    const lines = ['#Fields: timestamp(ms) cs-uri-stem cs-method', '1767608430123\t/a\tGET'];
+    const { format } = chooseFormat('auto', [{ name: 'log', lines }]);
+    expect(format).toMatchObject({ name: 'aws-cloudfront', precisionMs: 1 });
+    const parse = format.compile(OPTIONS);
+    const [, entry] = lines.map((line) => parse(line));
+    expect(entry).toMatchObject({ startMs: 1767608430123 });
+  });
+  test.each(['Mozilla/5.0%20(X;%20%22a%22)', 'Mozilla/5.0%2520(X;%2520%2522a%2522)'])(
+    'the user agent %s is decoded',
+    (agent) => {
+      const parse = parser();
+      parse(`${HEAD} cs(User-Agent)`);
+      expect(parse(`${ROW}\t${agent}`)).toMatchObject({ userAgent: 'Mozilla/5.0 (X; "a")' });
+    },
+  );
+  test('of IIS, with the same two lines before spaces, is another format', () => {
+    const lines = ['#Version: 1.0', HEAD, ...Array(9).fill(ROW.replaceAll('\t', ' '))];
+    expect(() => chooseFormat('auto', [{ name: 'log', lines }])).toThrow('is of no format');
+  });
+});
+
+describe('absurd values are not understood:', () => {
+  const json = (time: string, took: string) =>
+    `{"time":${time},"request_time":${took},"remote_addr":"203.0.113.9","request":"GET / HTTP/1.1"}`;
+  const day = (text: string) =>
+    `203.0.113.9 - - [${text}:10:20:30 +0000] "GET / HTTP/1.1" 200 5 "-" "a"`;
+  test.each([
+    ['nginx-json', json('1e22', '0'), 'time'],
+    ['nginx-json', json('1e308', '0'), 'time'],
+    ['nginx-json', json('1', '0'), 'time'],
+    ['nginx-json', json('"9999-12-31T23:59:59Z"', '0'), 'time'],
+    ['nginx-json', json('1767608430', '1e13'), 'request_time'],
+    ['nginx-json', json('1767608430', '1e308'), 'request_time'],
+    ['nginx-json', json('1767608430', '"1e999"'), 'request_time'],
+    ['nginx-combined', day('05/Jan/9999'), 'time_local'],
+    ['nginx-combined', day('05/Jan/1970'), 'time_local'],
+  ])('%s %s', (name, line, field) => {
+    const made = entryOf(name, line);
+    expect(made).toBeInstanceOf(Misread);
+    expect(made).toMatchObject({ field });
+  });
+  test('but a connection may last a week', () => {
+    expect(entryOf('nginx-json', json('1767608430', '604800'))).toMatchObject({
+      startMs: 1767608430000 - 604_800_000,
+    });
   });
 });

@@ -27,13 +27,17 @@ interface Chunk {
   readonly isLast?: boolean;
 }
 
+/** The first stamps of a log are judged by a hundred lines. */
+const BEFORE = Array.from({ length: 101 }, () => '0 before');
+
 function readAll(chunks: readonly Chunk[], horizonMs = 60_000) {
   const sources = 1 + Math.max(...chunks.map(({ source = 0 }) => source));
   const stream = new EntryStream(parse, { sources, horizonMs });
   const visited: string[] = [];
   const ready: number[] = [];
-  const visit = ({ startMs, target }: LogEntry) =>
-    visited.push(`${startMs / 1000} ${target}`.trim());
+  const visit = ({ startMs, target }: LogEntry) => {
+    if (target !== 'before') visited.push(`${startMs / 1000} ${target}`.trim());
+  };
   for (const { source = 0, lines, isLast = false } of chunks) {
     stream.add(
       { source, bytes: Buffer.from(lines.map((line) => `${line}\n`).join('')), isLast },
@@ -53,7 +57,7 @@ test('entries are visited in the order of their start', () => {
 
 test('an entry is visited once none within the horizon can come before it', () => {
   const { visited, ready } = readAll([
-    { lines: ['0', '59'] },
+    { lines: [...BEFORE, '0', '59'] },
     { lines: ['60'] },
     { lines: ['119'] },
     { lines: ['200'] },
@@ -64,22 +68,87 @@ test('an entry is visited once none within the horizon can come before it', () =
 
 test('what comes after the horizon is counted, and skipped: time never goes back', () => {
   const { visited, counts } = readAll([
-    { lines: ['0', '100', '200'] },
+    { lines: [...BEFORE, '0', '100', '200'] },
     { lines: ['50', '150', '300'] },
   ]);
   expect(visited).toEqual(['0', '100', '150', '200', '300']);
-  expect(counts).toMatchObject({ understood: 6, outOfOrder: 2, late: 1 });
+  expect(counts).toMatchObject({ understood: 107, outOfOrder: 2, late: 1 });
 });
 
 test('every source that has more is waited for', () => {
   const { visited, ready } = readAll([
-    { source: 0, lines: ['0', '500'] },
-    { source: 1, lines: ['100', '400'] },
+    { source: 0, lines: [...BEFORE, '0', '500'] },
+    { source: 1, lines: [...BEFORE, '100', '400'] },
     { source: 1, lines: ['450'], isLast: true },
     { source: 0, lines: ['600'], isLast: true },
   ]);
   expect(ready).toEqual([0, 2, 3, 6]);
   expect(visited).toEqual(['0', '100', '400', '450', '500', '600']);
+});
+
+describe('a stamp far from those of the lines around it', () => {
+  const FIELD = 'time (far from that of the lines around it)';
+  const at = (year: number) => String(Date.UTC(year, 0) / 1000);
+  const second = (year: number, i: number) => `${Date.UTC(year, 0) / 1000 + i} ${i}`;
+  const log = (length: number, wrong: Readonly<Record<number, string>>) =>
+    Array.from({ length }, (_, i) => wrong[i] ?? second(2026, i));
+  const inHours = (hours: number) => `${Date.UTC(2026, 0) / 1000 + 3_600 * hours} wrong`;
+
+  test.each<[string, Readonly<Record<number, string>>]>([
+    ['two hours later', { 100: inHours(2) }],
+    ['a day later', { 100: inHours(24) }],
+    ['years later', { 100: `${at(2031)} wrong` }],
+    ['years earlier', { 100: `${at(2001)} wrong` }],
+    ['years later, in the first line', { 0: `${at(2031)} wrong` }],
+    ['years earlier, in the first line', { 0: `${at(2001)} wrong` }],
+    ['a day later, in the first line', { 0: inHours(24) }],
+    ['years later, in the last line', { 299: `${at(2031)} wrong` }],
+    ['years earlier, in the last line', { 299: `${at(2001)} wrong` }],
+    ['in three lines after each other', { 7: inHours(9), 8: inHours(9), 9: `${at(2031)} wrong` }],
+    [
+      'in 40 lines after each other',
+      Object.fromEntries(Array.from({ length: 40 }, (_, i) => [90 + i, inHours(24)])),
+    ],
+    [
+      'in the last five lines',
+      Object.fromEntries([5, 4, 3, 2, 1].map((i) => [300 - i, inHours(9_999)])),
+    ],
+  ])('is not understood, and makes no other line late: %s', (_name, wrong) => {
+    const lines = log(300, wrong);
+    for (const size of [1, 7, 300]) {
+      const chunks = Array.from({ length: Math.ceil(300 / size) }, (_, i) => ({
+        lines: lines.slice(i * size, (i + 1) * size),
+      }));
+      const { visited, counts } = readAll(chunks);
+      const misread = Object.keys(wrong).length;
+      expect(visited).toEqual(lines.filter((line) => !line.endsWith('wrong')));
+      expect(counts).toMatchObject({ read: 300, understood: 300 - misread, misread, late: 0 });
+      expect(counts.firstMisread[0]).toMatchObject({
+        field: FIELD,
+        line: 1 + Number(Object.keys(wrong)[0]),
+      });
+    }
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['an hour without requests', [second(2026, 0), second(2026, 4_000), second(2026, 9_000)]],
+    ['a day in every line', Array.from({ length: 50 }, (_, i) => second(2026, i * 86_400))],
+    ['years between two parts', [...log(40, {}).map((_, i) => second(2019, i)), ...log(40, {})]],
+    ['the last line first', Array.from({ length: 200 }, (_, i) => second(2026, -i * 7_200))],
+    ['two lines, the last one first', [second(2026, 9_000), second(2026, 0)]],
+    ['one line', [second(2026, 0)]],
+    ['two lines, years apart', [second(2019, 0), second(2026, 0)]],
+  ])('is right if the lines after it agree: %s', (_name, lines) => {
+    const { visited, counts } = readAll([{ lines }]);
+    const bySecond = (line: string) => Number(line.split(' ')[0]);
+    expect(visited).toEqual(lines.toSorted((a, b) => bySecond(a) - bySecond(b)));
+    expect(counts).toMatchObject({ misread: 0, late: 0 });
+  });
+
+  test('may be as far as --horizon says', () => {
+    const lines = log(100, { 50: inHours(5) });
+    expect(readAll([{ lines }], 6 * 3_600_000).counts).toMatchObject({ misread: 0, late: 0 });
+  });
 });
 
 test('equal starts keep the order of sources, then of lines', () => {

@@ -154,6 +154,55 @@ test('every log is cut into chunks of whole lines, each in memory of its own', a
   expect(texts.join('')).toBe(lines(0, 30_000));
 });
 
+describe('a log out of order is cut alike, however its bytes come:', async () => {
+  // All lines after the first chunk are too late, so each byte of its end counts.
+  const late = Array.from({ length: 9_000 }, (_, i) => combined(0, `/${i}`));
+  const bytes = Buffer.from(lines(600, 50) + late.join(''));
+  const plain = await readAll([file('shuffled', bytes)]);
+  test('some lines are late', () => {
+    expect(plain.counts.late).toBeGreaterThan(8_000);
+  });
+  test.each([
+    ['gzip', { paths: [file('shuffled.gz', gzipSync(bytes))] }],
+    ['zstd', { paths: [file('shuffled.zst', zstdCompressSync(bytes))] }],
+    ['small pieces', { paths: ['-'], input: pieces(bytes, 999) }],
+    ['large pieces', { paths: ['-'], input: pieces(bytes, 500_001) }],
+    ['one piece', { paths: ['-'], input: pieces(bytes, bytes.length) }],
+  ])('%s', async (_name, { paths, ...more }) => {
+    const { entries, counts } = await readAll(paths, more);
+    expect(counts).toEqual(plain.counts);
+    expect(entries).toEqual(plain.entries);
+  });
+});
+
+describe('NULs', () => {
+  test('before a line are dropped: log rotation leaves them', async () => {
+    const { counts, log } = await readAll([
+      file('rotated', `${'\0'.repeat(5_000)}${lines(0, 50)}`),
+    ]);
+    expect(log.format.name).toBe('nginx-combined');
+    expect(counts).toMatchObject({ read: 50, understood: 50 });
+  });
+  test('in a line are part of it', async () => {
+    const { entries } = await readAll([file('nul', `${combined(0, '/a\0b')}${lines(1, 3)}`)]);
+    expect(entries[0]?.target).toBe('/a\0b');
+  });
+  test('may be more than a chunk has', async () => {
+    const bytes = `${'\0'.repeat(300_000)}${LONG}`;
+    for (const path of [file('sparse', bytes), file('sparse.gz', gzipSync(bytes))]) {
+      const { counts } = await readAll([path]);
+      expect(counts).toMatchObject({ read: 9_000, understood: 9_000 });
+    }
+  });
+});
+
+test('the middle of the last stamps in a chunk says which log is read next', async () => {
+  const wrong = combined(8_990).replace('2026', '2031');
+  const first = `${lines(0, 9_000)}${wrong}${lines(9_000, 9_000)}`;
+  const { counts } = await readAll([file('leap', first), file('even.log', lines(0, 18_000))]);
+  expect(counts).toMatchObject({ misread: 1, late: 0 });
+});
+
 describe('openLog refuses', () => {
   const CADDY = '{"level":"info"}\n';
   test.each<[string, string[], string]>([
