@@ -29,6 +29,9 @@ export interface Limiting {
   answer(call: RateLimitCall): Promise<RateLimitAnswer>;
 }
 
+/** Those of the product's default, and those of envoyproxy/ratelimit. */
+export const WINDOWS = ['sliding', 'aligned'] as const;
+
 const TERMS: AnswerTerms = {
   headers: undefined,
   hasBody: false,
@@ -39,7 +42,7 @@ const TERMS: AnswerTerms = {
 
 /** Without rules, none are loaded. */
 export function limitingWith(rules: string | undefined, options: LimitingOptions = {}): Limiting {
-  const { windows = 'aligned', isQuota = false } = options;
+  const { windows = 'sliding', isQuota = false } = options;
   const clock = { nowMs: 0 };
   const now = () => clock.nowMs;
   const memory = new MemoryStore({ now, maxKeys: 1_000 });

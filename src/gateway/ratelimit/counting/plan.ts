@@ -4,10 +4,15 @@ import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
 import type { Pseudonyms } from '../../core/identity/partition.ts';
 import { modeOf, type Overrides } from '../../core/overrides.ts';
 import type { Limit } from '../../core/policy.ts';
-import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
+import {
+  type CallDescriptor,
+  type LimitOverride,
+  type RateLimitCall,
+  RefusedCall,
+} from '../call.ts';
 import { OVERRIDE_UNITS } from '../messages/units.ts';
 import { withoutReplaced } from '../rules/compiled-rules.ts';
-import type { MatchedRule, Rate } from '../rules/rule.ts';
+import { type MatchedRule, type Rate, UNIT_MS, windowMsOf } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
 import { type CountedEntries, partitionsFor, type SaltsNow } from './partitions.ts';
 import { mergedByKey } from './same-key.ts';
@@ -111,17 +116,28 @@ function applicable(
   { match, context }: { match: MatchedRule | undefined; context: PlanContext },
 ): Applicable | undefined {
   if (limit !== undefined) {
-    const unit = OVERRIDE_UNITS[limit.unit];
-    if (unit === undefined) {
-      throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
-    }
-    const { requestsPerUnit } = limit;
-    const counted = context.overrideRule(domain, { requestsPerUnit, unit });
+    const counted = context.overrideRule(domain, rateOf(limit));
     return { counted, entries, metric: counted.rule.name };
   }
   if (match === undefined) return undefined;
   const { rule, counted: shared, metric } = match;
   return { counted: context.rules.of(rule), entries: shared, metric };
+}
+
+const LONGEST_YEARS = 100;
+
+function rateOf({ requestsPerUnit, unit: number, unitMultiplier = 1 }: LimitOverride): Rate {
+  const unit = OVERRIDE_UNITS[number];
+  if (unit === undefined) {
+    throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
+  }
+  const rate = { requestsPerUnit, unit, ...(unitMultiplier !== 1 && { unitMultiplier }) };
+  const windowMs = windowMsOf(rate);
+  if (windowMs === 0 || windowMs > LONGEST_YEARS * UNIT_MS.year) {
+    const wanted = `above 0, and its window at most ${LONGEST_YEARS} years`;
+    throw new RefusedCall('invalid_argument', `The unit_multiplier of a limit must be ${wanted}.`);
+  }
+  return rate;
 }
 
 type Found = Applicable & Pick<Share, 'index'> & { readonly call: RateLimitCall };
