@@ -365,6 +365,38 @@ test('rules that cannot be compiled leave those in force', async () => {
   expect(statuses[0]?.limit?.requestsPerUnit).toBe(10);
 });
 
+test.each([
+  { descriptors: ['plain'], fails: true },
+  { descriptors: ['plain', 'allows'], fails: true },
+  { descriptors: ['allows', 'plain'], fails: true },
+  { descriptors: ['denies', 'plain'], fails: true },
+  { descriptors: ['allows'], isOverLimit: false },
+  { descriptors: ['allows', 'denies'], isOverLimit: true },
+  { descriptors: ['shadow'], isOverLimit: false },
+  { descriptors: ['shadow', 'allows'], isOverLimit: false },
+  { descriptors: ['shadow', 'plain'], fails: true },
+])('without the store: $descriptors', async ({ descriptors, fails, isOverLimit }) => {
+  const store = { take: () => Promise.reject(new StoreError('timeout', 'late')) };
+  const limit = 'rate_limit: { unit: minute, requests_per_unit: 9 }';
+  const limiting = limitingWith(
+    `domain: rl
+descriptors:
+  - { key: plain, ${limit} }
+  - { key: shadow, ${limit}, shadow_mode: true }
+  - { key: allows, ${limit}, headgate: { on_store_failure: allow } }
+  - { key: denies, ${limit}, headgate: { on_store_failure: deny } }`,
+    { store },
+  );
+  const answer = limiting.answer(
+    callOf(
+      'rl',
+      descriptors.map((key) => `${key}=x`),
+    ),
+  );
+  if (fails) await expect(answer).rejects.toThrow(StoreError);
+  else expect((await answer).isOverLimit).toBe(isOverLimit);
+});
+
 test('a call fails with the store, other faults stay what they are', async () => {
   const storeThat = (error: Error): Pick<QuotaStore, 'take'> => ({
     take: () => Promise.reject(error),
