@@ -24,7 +24,7 @@ export interface Limiting {
   readonly denied: Pseudonyms[];
   /** How often a limit in shadow mode, or the whole service in shadow mode, would have denied. */
   wouldDeny(): number;
-  load(rules: string): void;
+  load(...rules: readonly string[]): void;
   /** Throws or rejects with a RefusedCall. */
   answer(call: RateLimitCall): Promise<RateLimitAnswer>;
 }
@@ -67,8 +67,10 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     },
     now,
   });
-  const load = (text: string) =>
-    limiting.load(compileRules([readRuleFile('rules.yaml', text)], { mergeDomains: false }));
+  const load = (...texts: readonly string[]) => {
+    const files = texts.map((text, i) => readRuleFile(`rules-${i + 1}.yaml`, text));
+    limiting.load(compileRules(files, { mergeDomains: false }));
+  };
   if (rules !== undefined) load(rules);
   return {
     clock,

@@ -150,7 +150,7 @@ function allowed(decision: Decision): Decision {
 /** If another limit denied the hits, only those count that a charge took all the same. */
 function hitsOf({ share, isOverLimit, state }: CountedShare, { result }: CountedGroup): number {
   const isUncounted = result?.admitted === false && !isOverLimit;
-  return Math.max(0, isUncounted ? (state?.taken ?? 0) : share.hits);
+  return isUncounted ? (state?.taken ?? 0) : share.hits;
 }
 
 function outcomeOf(counted: CountedShare): HitOutcome {

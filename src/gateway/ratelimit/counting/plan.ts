@@ -21,6 +21,7 @@ export interface Share {
   readonly index: number;
   readonly counted: CountedRule;
   readonly metric: string;
+  /** Of the call. A refund has none. */
   readonly hits: number;
   /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
   readonly descriptors: readonly LimitDescriptor[];
@@ -153,12 +154,14 @@ function pushShare(
   // A descriptor's own hits are often already used: Envoy reports what a response has used. So they count up to what is left.
   const isCharge = own !== undefined && own > 0;
   const limit = isCharge ? counted.charge : counted.limit;
-  const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));
-  const hits = isNegativeHits ? -asked : asked;
+  const asked = Math.min(own ?? Math.max(1, call.hitsAddend), MAX_FIXED_UNITS);
+  const units = Math.min(asked, mostUnits(limit));
+  const cost = isNegativeHits ? -units : units;
+  const hits = isNegativeHits ? 0 : asked;
   const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
   const access = accessOf(partitions, context.overrides);
   if (access === 'exempt') return;
-  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
+  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost }));
   const isShadow = mode === 'shadow';
   const countsAlways = counted.isAligned || (isCharge && limit.quota.countRejected);
   const isAlone = countsAlways || counted.isQuota || isShadow || isNegativeHits;
@@ -173,6 +176,6 @@ function accessOf({ current, previous = '' }: Pseudonyms, { access }: Overrides)
 }
 
 /** A fixed window counts hits beyond its limit; for others, all numbers above the limit are alike. */
-function mostHits({ quota: { algorithm, burst } }: Limit): number {
+function mostUnits({ quota: { algorithm, burst } }: Limit): number {
   return algorithm === 'fixed-window' ? MAX_FIXED_UNITS : burst + 1;
 }

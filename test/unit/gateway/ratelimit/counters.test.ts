@@ -21,6 +21,8 @@ descriptors:
       - { key: files, value: nested/*, share_threshold: true, rate_limit: { unit: second, requests_per_unit: 10 } }
 `;
 const SECOND_MS = 1_000;
+const SEPARATORS = [...':;=,|/. \n\0', '1:', '3:b'];
+type Entries = Readonly<Record<string, string>>;
 
 /** What is left after a call of each, at these moments. */
 async function leftAfter(
@@ -70,6 +72,32 @@ describe.each(WINDOWS)('in %s windows', (windows) => {
         descriptors.map((each) => [each, 0]),
       ),
     ).toEqual(left);
+  });
+
+  /** Characters that a client may send to make its values look like other entries. */
+  test('values that look like other entries have counters of their own', async () => {
+    const rules = 'domain: domain\ndescriptors: []\n';
+    const limit = { requestsPerUnit: 10, unit: 2, unitMultiplier: undefined };
+    const alike: Entries[] = [];
+    for (const inner of ['', ...SEPARATORS]) {
+      for (const outer of ['', ...SEPARATORS]) {
+        alike.push(
+          { a: `b${outer}c${inner}d` },
+          { [`a${inner}b${outer}c`]: 'd' },
+          { [`a${inner}b`]: `c${outer}d` },
+        );
+      }
+    }
+    alike.push({ a: 'b', c: 'd' });
+    const different = [...new Map(alike.map((each) => [JSON.stringify(each), each])).values()];
+    const limiting = limitingWith(rules, { windows });
+    for (const entries of different) {
+      const listed = Object.entries(entries).map(([key, value]) => ({ key, value }));
+      const { descriptors, ...call } = callOf('domain', ['key=value']);
+      const own = descriptors.map((each) => ({ ...each, entries: listed, limit }));
+      const { statuses } = await limiting.answer({ ...call, descriptors: own });
+      expect([entries, statuses[0]?.remaining]).toEqual([entries, 9]);
+    }
   });
 
   test.each([

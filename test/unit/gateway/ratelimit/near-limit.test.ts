@@ -79,6 +79,51 @@ describe.each(CASES)('$before and $hits of $limit per $unit, $windows', (row) =>
   });
 });
 
+test.each([
+  { windows: 'sliding', unit: 'minute', isOverLater: false },
+  { windows: 'aligned', unit: 'minute', isOverLater: true },
+  // Windows of a week are fixed.
+  { windows: 'sliding', unit: 'week', isOverLater: false },
+] as const)('more hits than a limit of a $unit are denied: $windows', async (row) => {
+  const { windows, unit, isOverLater } = row;
+  const rate = `{ unit: ${unit}, requests_per_unit: 5 }`;
+  const limiting = limitingWith(`domain: d\ndescriptors: [{ key: u, rate_limit: ${rate} }]`, {
+    windows,
+  });
+  for (const hits of [6, 5_000_000]) {
+    expect((await limiting.answer(callOf('d', ['u=x'], hits))).isOverLimit).toBe(true);
+  }
+  expect((await limiting.answer(callOf('d', ['u=x'], 5))).isOverLimit).toBe(isOverLater);
+});
+
+test('what a response has used counts in a fixed window, also beyond the limit', async () => {
+  const rate = '{ unit: week, requests_per_unit: 5 }';
+  const limiting = limitingWith(`domain: d\ndescriptors: [{ key: u, rate_limit: ${rate} }]`);
+  const { descriptors, ...call } = callOf('d', ['u=x']);
+  const own = descriptors.map((each) => ({ ...each, hitsAddend: 9 }));
+  expect((await limiting.answer({ ...call, descriptors: own })).isOverLimit).toBe(true);
+  expect((await limiting.answer(callOf('d', ['u=x']))).isOverLimit).toBe(true);
+});
+
+test('hits of a denied call that were not counted are not within a limit', async () => {
+  const limiting = limitingWith(`domain: d
+descriptors:
+  - { key: wide, rate_limit: { unit: minute, requests_per_unit: 100 } }
+  - { key: narrow, rate_limit: { unit: minute, requests_per_unit: 1 } }`);
+  const call = callOf('d', ['wide=x', 'narrow=x']);
+  await limiting.answer(call);
+  limiting.counted.length = 0;
+  const { statuses } = await limiting.answer(call);
+  expect(statuses.map(({ remaining }) => remaining)).toEqual([99, 0]);
+  expect(limiting.counted).toEqual(['d.wide within 0', 'd.narrow over 1']);
+  limiting.counted.length = 0;
+  // What the response used is counted all the same.
+  const [wide, narrow] = call.descriptors.map((each) => ({ ...each, hitsAddend: 3 }));
+  if (wide === undefined || narrow === undefined) throw new Error('there are two');
+  await limiting.answer({ ...call, descriptors: [wide, narrow] });
+  expect(limiting.counted).toEqual(['d.wide within 3', 'd.narrow over 3']);
+});
+
 test('a descriptor without a limit is OK, and nothing is left of nothing', async () => {
   const limiting = limitingWith('domain: domain\ndescriptors: []\n');
   const { isOverLimit, statuses } = await limiting.answer(callOf('domain', ['key=value']));

@@ -61,13 +61,17 @@ describe.each(WINDOWS)('in %s windows', (windows) => {
   test('a multiplier of 1 is none, and equal windows share a counter', async () => {
     const { answerTo } = setUp({ windows });
     const left: (number | undefined)[] = [];
+    const units: (string | undefined)[] = [];
     for (const limit of [
       ...[limitOf(5, 'minute'), limitOf(5, 'minute', 1), limitOf(5, 'second', 60)],
       ...[limitOf(5, 'second'), limitOf(5, 'second', 59)],
     ]) {
-      left.push((await answerTo('x', limit)).statuses[0]?.remaining);
+      const [status] = (await answerTo('x', limit)).statuses;
+      left.push(status?.remaining);
+      units.push(status?.limit?.unit);
     }
     expect(left).toEqual([4, 3, 2, 4, 4]);
+    expect(units).toEqual(['minute', 'minute', 'second', 'second', 'second']);
     expect((await answerTo('x', limitOf(5, 'minute', 1))).statuses[0]?.limit).toEqual({
       ...{ requestsPerUnit: 5, unit: 'minute', name: undefined },
     });
@@ -102,6 +106,38 @@ describe.each(WINDOWS)('in %s windows', (windows) => {
     });
     expect(counted).toEqual([]);
   });
+});
+
+test('a limit of a call has the name of its domain', async () => {
+  const limiting = limitingWith('domain: d\ndescriptors: []\n');
+  limiting.load('domain: d\ndescriptors: []\n', 'domain: e\ndescriptors: []\n');
+  for (const domain of ['d', 'e']) {
+    const { descriptors, ...call } = callOf(domain, ['u=x']);
+    const own = descriptors.map((each) => ({ ...each, limit: limitOf(5, 'minute') }));
+    await limiting.answer({ ...call, descriptors: own });
+  }
+  expect(limiting.counted).toEqual(['d.override within 1', 'e.override within 1']);
+});
+
+test.each(WINDOWS)('hits of an address count after midnight: %s windows', async (windows) => {
+  const { clock, answerTo } = setUp({ windows });
+  // Of seven hours, the first midnight of 2026 is in the middle.
+  for (const [hour, isOverLimit] of [
+    [11, false],
+    [12.5, true],
+  ] as const) {
+    clock.nowMs = NOON_MS + hour * 3_600_000;
+    expect(await answerTo('203.0.113.7', limitOf(1, 'hour', 7))).toMatchObject({ isOverLimit });
+  }
+});
+
+test('the largest limit slides', async () => {
+  const { clock, answerTo } = setUp();
+  clock.nowMs = NOON_MS + 20_000;
+  const secondsOf = async (limit: LimitOverride) =>
+    (await answerTo('x', limit)).statuses[0]?.resetAfter;
+  expect(await secondsOf(limitOf(1_000_000, 'minute'))).toBe(60);
+  expect(await secondsOf(limitOf(1_000_001, 'minute'))).toBe(40);
 });
 
 test('a window of up to a day slides, whatever its unit', async () => {
