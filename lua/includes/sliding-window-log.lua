@@ -248,7 +248,8 @@ local function evict_excess(descriptor)
   end
 end
 
--- Drops the newest units that count. The time to live stays: it is long enough for every entry that is left.
+-- Drops the newest units that count. The time to live becomes that of the newest entry that is left, because an entry that
+-- outlives OLDEST_MS would seem to lie in the future.
 local function refund(descriptor, units)
   local key, first, left = descriptor.key, descriptor.first, descriptor.units - units
   if left <= 0 then
@@ -259,6 +260,7 @@ local function refund(descriptor, units)
     return units_between(descriptor, first, index + 1) >= left
   end)
   local entry = entry_at(key, last)
+  local age_ms = descriptor.age_ms + (time_of(descriptor.newest) - time_of(entry)) % TIMES
   -- The total up to and including this entry, of whose units a part may go.
   local total = total_of(entry) and total_before(descriptor, first) + left
   call('LTRIM', key, 0, text_of(last))
@@ -266,6 +268,7 @@ local function refund(descriptor, units)
     call('LSET', key, text_of(last), totalled(total, time_of(entry)))
   end
   if first > 0 then drop_before(descriptor, first) end
+  call('PEXPIRE', key, text_of(descriptor.row.lifetime_ms - age_ms))
 end
 
 -- Milliseconds until a request of this cost fits. For a cost above the limit, until nothing counts.

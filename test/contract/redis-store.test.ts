@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -6,11 +7,22 @@ import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/cal
 import { ALGORITHMS, type Quota, type TakeResult } from '../../src/gateway/core/counting/store.ts';
 import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
-import { expectSameAnswers, FORWARD_MS, TRAFFICS } from '../scenarios/same-answers/run.ts';
+import {
+  EXPIRING_TRAFFICS,
+  expectSameAnswers,
+  FORWARD_MS,
+  TRAFFICS,
+} from '../scenarios/same-answers/run.ts';
+import { waitUntil } from '../support/eventually.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
-import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
+import {
+  connectClient,
+  openExpiringStore,
+  openMemoryStore,
+  openRedisStore,
+} from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
 
@@ -48,6 +60,38 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     test.each(TRAFFICS)('$name', ({ traffic, share }) =>
       expectSameAnswers(traffic, () => openMemoryStore(), open, share * TURNS),
     );
+  });
+
+  describe('memory and Redis give the same answers while keys expire', () => {
+    let any: RedisClient;
+    beforeAll(async () => {
+      any = await connectClient(redis.url);
+      // A script that the server does not know yet is sent twice, and would run after time has passed.
+      const { store, key } = openRedisStore(any);
+      const known = [descriptorOf(key(), { limit: 1, windowMs: 60_000 })];
+      await store.take(known);
+      await store.peek(known);
+    });
+    afterAll(() => any?.disconnect());
+    const openExpiring = () => openExpiringStore(any);
+
+    test.each(EXPIRING_TRAFFICS)('$name', ({ traffic }) =>
+      expectSameAnswers(traffic, () => openMemoryStore(), openExpiring, TURNS / 8),
+    );
+
+    test.each([1, 5])('after a refund in a window of 31 days: cost %i', async (cost) => {
+      const { store, clock, key } = openExpiring();
+      const month = { limit: 20, windowMs: 31 * 86_400_000 };
+      const takeAtDay = async (day: number, units: number) => {
+        clock.nowMs = startMs + day * 86_400_000;
+        return (await store.take([descriptorOf(key(), { ...month, cost: units })])).states[0];
+      };
+      const startMs = clock.nowMs;
+      for (let taken = 0; taken < 15; taken += cost) await takeAtDay(0, cost);
+      expect(await takeAtDay(20, 5)).toMatchObject({ remaining: 0 });
+      expect(await takeAtDay(20, -5)).toMatchObject({ remaining: 5 });
+      expect(await takeAtDay(34, 0)).toMatchObject({ remaining: 20 });
+    });
   });
 
   test('the log admits what the classic ZSET script admits', async () => {
@@ -90,19 +134,37 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     expect(ttlMs).toBeLessThanOrEqual(longestMs[algorithm]);
   });
 
-  test('a log does not expire before its newest entry leaves the window', async () => {
+  test.each(ALGORITHMS)('no key expires while its quota is not full: %s', async (algorithm) => {
     const { key } = open();
-    const descriptor = descriptorOf(key(), { limit: 100_000, windowMs: 3_200 });
+    const windowMs = 320;
+    const limit = algorithm === 'token-bucket' ? 3 : 100_000;
     // On the server's clock, so that the time to live and the entries use the same clock.
     const own = new RedisStore({ client, inFlight: createInFlight(10), deadlineMs: 5_000 });
-    for (const endMs = Date.now() + 1_000; Date.now() < endMs; ) {
-      const startedMs = performance.now();
-      await own.take([descriptor]);
+    const takeOne = (cost: number) =>
+      own.take([descriptorOf(key(), { algorithm, limit, windowMs, burst: 100_000, cost })]);
+    const costs = [1, 2, -1];
+    const { nowMs: startMs } = await takeOne(1);
+    for (let nowMs = startMs, i = 0; nowMs < startMs + 2 * windowMs; i++) {
+      const sentMs = performance.now();
+      const { states, ...taken } = await takeOne(costs[i % costs.length] as number);
       const ttlMs = await witness.pttl(key());
       // Each of the two clocks rounds to milliseconds.
-      const passedMs = performance.now() - startedMs + 2;
-      expect(ttlMs).toBeGreaterThanOrEqual(descriptor.quota.windowMs - passedMs);
+      const passedMs = performance.now() - sentMs + 2;
+      const fullAfterMs = states[0]?.resetAfterMs ?? Number.NaN;
+      expect(Math.max(0, ttlMs)).toBeGreaterThanOrEqual(fullAfterMs - passedMs);
+      nowMs = taken.nowMs;
     }
+  });
+
+  test('a bucket expires in the millisecond in which its debt is paid, not before', async () => {
+    const { store, key } = open();
+    const thirds = { algorithm: 'token-bucket' as const, limit: 3, windowMs: 100_000 };
+    // The server counts down at once, so what is read is often a millisecond less.
+    await waitUntil('the whole time to live was read', async () => {
+      const name = key(randomUUID());
+      await store.take([descriptorOf(name, thirds)]);
+      return (await witness.pttl(name)) === 33_334;
+    });
   });
 
   test.each(ALGORITHMS)('a denial writes nothing: %s', async (algorithm) => {

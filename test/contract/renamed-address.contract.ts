@@ -35,6 +35,7 @@ const TRAFFIC = fc.record({
     // A policy has one limit for each window and algorithm.
     selector: (text) => text.replace(/rate: \d+|burst.*/g, ''),
   }),
+  cost: fc.constantFrom(1, 1, 2, 3),
   boundaryMs: fc.constantFrom(BOTH_MS, BOTH_MS + DAY_MS, BOTH_MS + 5 * DAY_MS),
   beforeMs: fc.integer({ min: 0, max: 2 * DAY_MS }),
   gapsMs: fc.array(
@@ -47,7 +48,7 @@ const TRAFFIC = fc.record({
 type Traffic = typeof TRAFFIC extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * Compares what one address is admitted with what a limit of all clients admits, which has one name. `hasSlots`: a Redis
+ * Compares what one address is told with what a limit of all clients tells, which has one name. `hasSlots`: a Redis
  * Cluster counts daily and long names in different slots, so limits of both kinds are not compared.
  */
 export async function expectOneName(
@@ -61,33 +62,34 @@ export async function expectOneName(
       fc.pre(policies !== undefined);
       const { limits } = policies.fallback;
       fc.pre(!hasSlots || new Set(limits.map(({ isLong }) => isLong)).size === 1);
-      const expected = await admitted(openOther(), traffic, 'global');
-      expect(await admitted(open(), traffic, 'ip')).toEqual(expected);
+      const expected = await answers(openOther(), traffic, 'global');
+      expect(await answers(open(), traffic, 'ip')).toEqual(expected);
     }),
     { numRuns: runs },
   );
 }
 
-/** When requests are admitted. */
-async function admitted({ store, clock }: StoreUnderTest, traffic: Traffic, per: string) {
+/** What each request gets, and what is left of the limit that decided. */
+async function answers({ store, clock }: StoreUnderTest, traffic: Traffic, per: string) {
   const { boundaryMs, beforeMs, gapsMs } = traffic;
   const check = checkOn(store, new DerivedSalts(randomUUID()));
   const policies = policiesOf(traffic, per) as NonNullable<ReturnType<typeof policiesOf>>;
-  const found: number[] = [];
+  const found: object[] = [];
   clock.nowMs = boundaryMs - beforeMs;
   for (const gapMs of gapsMs) {
     clock.nowMs += gapMs;
-    const { verdict } = await check(checkRequest(), policies, clock.nowMs);
-    if (verdict === 'allow') found.push(clock.nowMs - boundaryMs);
+    const { verdict, binding } = await check(checkRequest(), policies, clock.nowMs);
+    const { limit, remaining } = binding?.state ?? {};
+    found.push({ atMs: clock.nowMs - boundaryMs, verdict, limit, remaining });
   }
   return found;
 }
 
 /** Undefined if the file has a mistake, such as a bucket that takes longer than 31 days to fill. */
-function policiesOf({ limits }: Traffic, per: string) {
+function policiesOf({ limits, cost }: Traffic, per: string) {
   const written = limits.map((limit) => `{ ${limit}, per: ${per} }`).join(', ');
   try {
-    return policySetFrom(`{ version: 1, default: { limits: [${written}] } }`);
+    return policySetFrom(`{ version: 1, default: { cost: ${cost}, limits: [${written}] } }`);
   } catch {
     return undefined;
   }

@@ -57,6 +57,20 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
     },
   );
 
+  test.each([
+    ['before', [60, 1]],
+    ['after', [1, 60]],
+  ] as const)('keeps a longer override that is put %s a shorter one', async (_, minutes) => {
+    await client.flushall();
+    const { overrideStore, override } = storeOf();
+    for (const each of minutes) await overrideStore.put(override(`${each}`, each * MINUTE_MS));
+    const ttlMs = () => client.pttl('hg:v1:notices');
+    expect(Math.round((await ttlMs()) / MINUTE_MS)).toBe(60);
+    await overrideStore.remove('1', '-a note');
+    await overrideStore.remove('unknown', '-a note');
+    expect(Math.round((await ttlMs()) / MINUTE_MS)).toBe(60);
+  });
+
   test('returns the same overrides until one changes', async () => {
     await client.flushall();
     const { overrideStore, override } = storeOf(90_000);

@@ -170,6 +170,31 @@ describe('the rate limit service', () => {
       requests_per_unit: 2,
       unit: 'MINUTE',
     });
+    const several = { requests_per_unit: 2, unit: 'HOUR', unit_multiplier: 5 };
+    const written = JSON.stringify({
+      domain: 'edge',
+      descriptors: [descriptor({ unknown: 'y' }, { limit: several })],
+    });
+    const json = await call(gateway.jsonUrl, '/json', { method: 'POST', body: written });
+    expect(JSON.parse(json.body).statuses[0]).toMatchObject({
+      currentLimit: { requestsPerUnit: 2, unit: 'HOUR', unitMultiplier: 5 },
+      durationUntilReset: '18000s',
+    });
+    const sent = [
+      descriptor(
+        { unknown: 'y' },
+        { limit: { ...several, unit: 3, unit_multiplier: { value: 5 } } },
+      ),
+    ];
+    const { message: read } = await gateway.client.ask({ domain: 'edge', descriptors: sent });
+    expect(read?.statuses[0]).toMatchObject({
+      current_limit: { requests_per_unit: 2, unit: 'HOUR', unit_multiplier: { value: 5 } },
+      duration_until_reset: { seconds: 18_000 },
+    });
+    const none = [
+      descriptor({ unknown: 'y' }, { limit: { ...several, unit: 3, unit_multiplier: {} } }),
+    ];
+    expect((await gateway.client.ask({ domain: 'edge', descriptors: none })).code).toBe(3);
     const strange = [descriptor({ anything: 'x' }, { limit: { requests_per_unit: 2, unit: 9 } })];
     expect(await gateway.client.ask({ domain: 'edge', descriptors: strange })).toMatchObject({
       code: 3,

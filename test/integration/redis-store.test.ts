@@ -1,9 +1,21 @@
 /** The Redis store, without a gateway, on a server that stops answering. */
+import { connect, createServer } from 'node:net';
 import { expect } from 'vitest';
 import { StoreError } from '../../src/gateway/core/counting/store.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { waitUntil } from '../support/eventually.ts';
+import { listenLocally } from '../support/local-server.ts';
+import { freePort } from '../support/ports.ts';
 import { descriptorOf } from '../support/quotas.ts';
-import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
+import {
+  connectTo,
+  startRedis,
+  startRedisInFolder,
+  temporaryFolder,
+  testWithOwnRedis,
+  testWithRedis,
+} from '../support/redis.ts';
+import { IN_MEMORY } from '../support/redis-server.ts';
 import { connectClient } from '../support/stores.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
@@ -47,3 +59,37 @@ testWithRedis('counts a request once if its reply is lost with the connection', 
   witness.disconnect();
   client.disconnect();
 });
+
+testWithOwnRedis(
+  'finds the new master, though the old one goes on answering as a replica',
+  async () => {
+    // A replica writes what it gets from its master into its folder.
+    const startInFolder = async () => {
+      const port = await freePort();
+      return startRedisInFolder(temporaryFolder(), port, [...IN_MEMORY, '--port', `${port}`]);
+    };
+    await using old = await startInFolder();
+    await using next = await startInFolder();
+    let master = old.port;
+    /** An address that leads to the master, such as a name or a Service of Kubernetes. */
+    const server = createServer((connection) => {
+      const target = connect(master, '127.0.0.1');
+      for (const each of [connection, target]) each.on('error', () => {});
+      connection.pipe(target).pipe(connection);
+      connection.on('close', () => target.destroy());
+    });
+    await using address = await listenLocally(server);
+    const { client, store } = await open(`redis://127.0.0.1:${address.port}`, 2_000);
+    expect((await store.take([DESCRIPTOR])).admitted).toBe(true);
+    const administrator = connectTo(old);
+    await administrator.replicaof('127.0.0.1', next.port);
+    master = next.port;
+    expect(await store.take([DESCRIPTOR]).catch(reasonOf)).toBe('readonly');
+    await waitUntil('the new master counts', async () => {
+      const answer = await store.take([DESCRIPTOR]).catch(reasonOf);
+      return typeof answer === 'object' && answer.admitted;
+    });
+    administrator.disconnect();
+    client.disconnect();
+  },
+);

@@ -24,10 +24,13 @@ export interface Limiting {
   readonly denied: Pseudonyms[];
   /** How often a limit in shadow mode, or the whole service in shadow mode, would have denied. */
   wouldDeny(): number;
-  load(rules: string): void;
+  load(...rules: readonly string[]): void;
   /** Throws or rejects with a RefusedCall. */
   answer(call: RateLimitCall): Promise<RateLimitAnswer>;
 }
+
+/** Those of the product's default, and those of envoyproxy/ratelimit. */
+export const WINDOWS = ['sliding', 'aligned'] as const;
 
 const TERMS: AnswerTerms = {
   headers: undefined,
@@ -39,7 +42,7 @@ const TERMS: AnswerTerms = {
 
 /** Without rules, none are loaded. */
 export function limitingWith(rules: string | undefined, options: LimitingOptions = {}): Limiting {
-  const { windows = 'aligned', isQuota = false } = options;
+  const { windows = 'sliding', isQuota = false } = options;
   const clock = { nowMs: 0 };
   const now = () => clock.nowMs;
   const memory = new MemoryStore({ now, maxKeys: 1_000 });
@@ -64,8 +67,10 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     },
     now,
   });
-  const load = (text: string) =>
-    limiting.load(compileRules([readRuleFile('rules.yaml', text)], { mergeDomains: false }));
+  const load = (...texts: readonly string[]) => {
+    const files = texts.map((text, i) => readRuleFile(`rules-${i + 1}.yaml`, text));
+    limiting.load(compileRules(files, { mergeDomains: false }));
+  };
   if (rules !== undefined) load(rules);
   return {
     clock,

@@ -23,6 +23,37 @@ export async function connectClient(url: string): Promise<RedisClient> {
   return client;
 }
 
+const PASS_TIME = `
+for _, key in ipairs(KEYS) do
+  local left_ms = redis.call('PTTL', key) - ARGV[1]
+  if left_ms > 0 then redis.call('PEXPIRE', key, left_ms) else redis.call('DEL', key) end
+end`;
+
+/**
+ * The keys expire by the clock of the test, which should move in steps that are long against the test's duration. The
+ * client may send any command.
+ */
+export function openExpiringStore(client: RedisClient): StoreUnderTest {
+  const { store, clock, key } = openRedisStore(client);
+  const keys = new Set<string>();
+  const moving = {
+    get nowMs() {
+      return clock.nowMs;
+    },
+    set nowMs(ms) {
+      // What is sent after this sees keys without those that expired.
+      if (keys.size > 0) client.eval(PASS_TIME, keys.size, ...keys, ms - clock.nowMs);
+      clock.nowMs = ms;
+    },
+  };
+  const known = (name?: string) => {
+    const made = key(name);
+    keys.add(made).add(`${made}:calls`);
+    return made;
+  };
+  return { store, clock: moving, key: known };
+}
+
 /** The keys of one store share a partition, so that in a cluster they share a slot. */
 export function openRedisStore(client: RedisClient): StoreUnderTest {
   const clock = { nowMs: NOON_MS };

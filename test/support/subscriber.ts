@@ -34,6 +34,8 @@ export interface Subscriber extends Disposable {
   readonly events: readonly string[];
   /** The configurations that `apply` got, with those that it refused. */
   readonly offered: readonly (readonly RuleFile[])[];
+  /** How long it waited each time before it connected again, in milliseconds. */
+  readonly waitsMs: readonly number[];
   /** Resolves once there are so many events that start with the text; to the last of these. */
   event(start: string, count?: number): Promise<string>;
 }
@@ -42,6 +44,7 @@ export function startSubscriber(options: SubscriberOptions): Subscriber {
   const { port, host = '127.0.0.1', timing, apply = () => [], ...others } = options;
   const events: string[] = [];
   const offered: (readonly RuleFile[])[] = [];
+  const waitsMs: number[] = [];
   const happened = new EventTarget();
   const add = (event: string) => {
     events.push(event);
@@ -57,7 +60,10 @@ export function startSubscriber(options: SubscriberOptions): Subscriber {
     },
     events: {
       connected: () => add('connected'),
-      disconnected: (reason) => add(`disconnected: ${reason}`),
+      disconnected(reason, waitMs) {
+        waitsMs.push(waitMs);
+        add(`disconnected: ${reason}`);
+      },
       applied: (version) => add(`applied ${version}`),
       refused: (version, mistakes) => add(`refused ${version}: ${mistakes.join('; ')}`),
       restored: (version) => add(`restored ${version}`),
@@ -69,6 +75,7 @@ export function startSubscriber(options: SubscriberOptions): Subscriber {
   return {
     events,
     offered,
+    waitsMs,
     async event(start, count = 1) {
       for (;;) {
         const found = events.filter((event) => event.startsWith(start));

@@ -162,7 +162,7 @@ const IGNORED: readonly Ignored[] = [
     ],
     unless: OFF,
     onlyWith: 'TRACING_ENABLED',
-    note: 'spans of calls of the rate limit filter are not recorded',
+    note: 'for spans, set OTEL_SDK_DISABLED to false and OTEL_EXPORTER_OTLP_ENDPOINT',
   },
   {
     names: ['GRPC_MAX_CONNECTION_AGE', 'GRPC_MAX_CONNECTION_AGE_GRACE'],

@@ -58,7 +58,7 @@ export function createAnswering(
     for (const group of groups) {
       for (const each of group.shares) {
         const { share, isOverLimit } = each;
-        events.counted(share.metric, outcomeOf(each), Math.max(0, share.hits));
+        events.counted(share.metric, outcomeOf(each), hitsOf(each, group));
         if (!isOverLimit || !share.isShadow) continue;
         const decision = decisionOf([group], true);
         events.wouldDeny(named(decision, [share], { headers, isShadow: true }));
@@ -145,6 +145,12 @@ function isCallOverLimit(counted: readonly CountedShare[], hasOpenQuota: boolean
 function allowed(decision: Decision): Decision {
   if (decision.verdict === 'allow') return decision;
   return { ...decision, verdict: 'allow', reason: 'not_enforced' };
+}
+
+/** If another limit denied the hits, only those count that a charge took all the same. */
+function hitsOf({ share, isOverLimit, state }: CountedShare, { result }: CountedGroup): number {
+  const isUncounted = result?.admitted === false && !isOverLimit;
+  return isUncounted ? (state?.taken ?? 0) : share.hits;
 }
 
 function outcomeOf(counted: CountedShare): HitOutcome {

@@ -23,6 +23,8 @@ export interface LimitOverride {
   requestsPerUnit: number;
   /** The number of the unit, see `OVERRIDE_UNITS`. */
   unit: number;
+  /** Units of a window. Undefined: one. */
+  unitMultiplier: number | undefined;
 }
 
 export interface RateLimitAnswer {
@@ -82,6 +84,10 @@ export interface AnswerEvents {
 /** Of a call, and of a descriptor. Envoy sends one for each of its actions; each costs a keyed digest. */
 const MOST_DESCRIPTORS = 128;
 const MOST_ENTRIES = 128;
+
+export function newOverride(): LimitOverride {
+  return { requestsPerUnit: 0, unit: 0, unitMultiplier: undefined };
+}
 
 type NewEntry = { -readonly [name in keyof Entry]: Entry[name] };
 

@@ -1,6 +1,6 @@
 /** The dynamic metadata of an answer: the call, and what the rules that admitted it say. As in envoyproxy/ratelimit. */
 import { isRecord } from '../core/is-record.ts';
-import type { CallDescriptor, RateLimitCall } from './call.ts';
+import type { CallDescriptor, LimitOverride, RateLimitCall } from './call.ts';
 import type { CountedShare } from './counting/count.ts';
 import { OVERRIDE_UNITS } from './messages/units.ts';
 
@@ -20,12 +20,22 @@ export function metadataOf(call: RateLimitCall, counted: readonly CountedShare[]
 }
 
 function described({ entries, limit, hitsAddend }: CallDescriptor): Struct {
-  const unit = limit && OVERRIDE_UNITS[limit.unit]?.toUpperCase();
   return {
     entries: entries.map(({ key, value }) => `${key}=${value}`),
-    ...(limit && { limit: `requests_per_unit:${limit.requestsPerUnit} unit:${unit}` }),
+    ...(limit && { limit: textOf(limit) }),
     ...(hitsAddend !== undefined && { hitsAddend }),
   };
+}
+
+/** As protobuf writes it: fields that are 0 are left out. */
+function textOf({ requestsPerUnit, unit, unitMultiplier }: LimitOverride): string {
+  return [
+    requestsPerUnit > 0 && `requests_per_unit:${requestsPerUnit}`,
+    `unit:${OVERRIDE_UNITS[unit]?.toUpperCase()}`,
+    unitMultiplier !== undefined && `unit_multiplier:{value:${unitMultiplier}}`,
+  ]
+    .filter((part) => part !== false)
+    .join(' ');
 }
 
 /** The first value of a name stays, except that structs are merged. */

@@ -187,6 +187,28 @@ export const FORWARD_MS = fc.oneof(
 );
 const ANY_WAY_MS = fc.oneof(FORWARD_MS, fc.constantFrom(-1, -5_000, -120_000));
 
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Every key expires at a multiple of the step, so that it makes no difference how long the test takes. */
+export const EXPIRING_TRAFFICS = [MINUTE_MS, DAY_MS].flatMap((stepMs) =>
+  ALGORITHMS.map((algorithm) => ({
+    name: `${algorithm}, in steps of ${stepMs} ms`,
+    traffic: {
+      advanceMs: fc.constantFrom(
+        ...[0, 0, 1, 1, 2, 3, 5, 10, 16, 20, 31, 40].map((steps) => steps * stepMs),
+        -stepMs,
+      ),
+      algorithms: [algorithm],
+      clients: 1,
+      windowsMs: [(stepMs === DAY_MS ? 31 : 30) * stepMs],
+      limits: [20],
+      bucketLimits: [stepMs === DAY_MS ? 31 : 30],
+      costs: [1, 1, 1, 2, 5, 15, -1, -2, -5, -15],
+    },
+  })),
+);
+
 /** Every kind of traffic that stores must agree on, and its share of the turns. */
 export const TRAFFICS: readonly {
   readonly name: string;

@@ -137,7 +137,7 @@ interface Binding {
 
 /**
  * If denied, the limit of a denying group with the longest wait; if admitted, the one with the least remaining fraction. The
- * first of equals, but of the two names of a client the current one.
+ * first of equals, but of the two names of a client the one with less remaining, or else the current one.
  */
 function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | undefined {
   let binding: Binding | undefined;
@@ -150,7 +150,7 @@ function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | und
       if (state === undefined || descriptor === undefined) continue;
       const strictness = isDenied ? waitOf(state, descriptor) : -fractionLeft(state);
       const isEqual = strictness === strictest;
-      if (strictness > strictest || (isEqual && isRenamed(descriptor, binding?.descriptor))) {
+      if (strictness > strictest || (isEqual && isNoLessStrict(descriptor, state, binding))) {
         strictest = strictness;
         binding = { descriptor, state, group };
       }
@@ -167,6 +167,12 @@ function fractionLeft({ limit, remaining }: QuotaState): number {
   return remaining / Math.max(1, limit);
 }
 
-function isRenamed(current: LimitDescriptor, previous?: LimitDescriptor): boolean {
-  return current.previousKey !== undefined && current.previousKey === previous?.key;
+/** Whether it is the current name of the client whose previous one is `other`, with no more remaining. */
+function isNoLessStrict(
+  { previousKey }: LimitDescriptor,
+  { remaining }: QuotaState,
+  other: Binding | undefined,
+): boolean {
+  if (previousKey === undefined || previousKey !== other?.descriptor.key) return false;
+  return remaining <= other.state.remaining;
 }

@@ -2,9 +2,10 @@
 import { LRUCache } from 'lru-cache';
 import type { RateLimitSettings } from '../../config/settings/environment.ts';
 import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { type Rate, type Rule, UNIT_MS, type Unit } from '../rules/rule.ts';
+import { type Rate, type Rule, type Unit, windowMsOf } from '../rules/rule.ts';
 
 export interface CountingTerms {
   /** `aligned` windows start at multiples of the unit since the epoch, and denied hits count too, as in envoyproxy/ratelimit. */
@@ -33,15 +34,20 @@ export interface CountedRules {
   of(rule: Rule): CountedRule;
 }
 
-const WINDOW_TEXT: Readonly<Record<Unit, string>> = {
-  second: '1s',
-  minute: '1min',
-  hour: '1h',
-  day: '1d',
-  week: '7d',
-  month: '30d',
-  year: '365d',
+const WRITTEN_UNITS: Readonly<Record<Unit, readonly [count: number, unit: string]>> = {
+  second: [1, 's'],
+  minute: [1, 'min'],
+  hour: [1, 'h'],
+  day: [1, 'd'],
+  week: [7, 'd'],
+  month: [30, 'd'],
+  year: [365, 'd'],
 };
+
+function windowText({ unit, unitMultiplier = 1 }: Rate): string {
+  const [count, written] = WRITTEN_UNITS[unit];
+  return `${count * unitMultiplier}${written}`;
+}
 
 const NO_FACTORS = { unverified: 1, widerNetworks: [] };
 
@@ -71,8 +77,8 @@ function countRule(rule: Rule, terms: CountingTerms): CountedRule {
     algorithm,
     limit: rate.requestsPerUnit,
     burst: own.burst ?? rate.requestsPerUnit,
-    windowMs: UNIT_MS[rate.unit],
-    window: WINDOW_TEXT[rate.unit],
+    windowMs: windowMsOf(rate),
+    window: windowText(rate),
     countRejected: isAligned,
   };
   const compiled = compilePolicy(
@@ -111,17 +117,15 @@ function chargeOf(quota: Quota): Quota {
 /** An unlimited rule counts nothing. */
 const UNUSED: Rate = { requestsPerUnit: 1, unit: 'second' };
 
-const SLIDING_UNITS: ReadonlySet<Unit> = new Set(['second', 'minute', 'hour', 'day']);
-
 function algorithmOf(
-  { unit, requestsPerUnit }: Rate,
+  rate: Rate,
   own: Algorithm | undefined,
   windows: CountingTerms['windows'],
 ): Algorithm {
   // No other algorithm has a limit of 0.
-  if (requestsPerUnit === 0) return 'fixed-window';
+  if (rate.requestsPerUnit === 0) return 'fixed-window';
   if (own !== undefined) return own;
-  const canSlide = SLIDING_UNITS.has(unit) && requestsPerUnit <= MAX_LIMIT;
+  const canSlide = windowMsOf(rate) <= DAY_MS && rate.requestsPerUnit <= MAX_LIMIT;
   return windows === 'sliding' && canSlide ? 'sliding-window-log' : 'fixed-window';
 }
 
@@ -132,7 +136,7 @@ const MOST_RULES = 1_000;
 export function overrideRules(terms: CountingTerms): (domain: string, rate: Rate) => CountedRule {
   const known = new LRUCache<string, CountedRule>({ max: MOST_RULES });
   return (domain, rate) => {
-    const key = `${rate.requestsPerUnit}/${rate.unit} ${domain}`;
+    const key = `${rate.requestsPerUnit}/${windowMsOf(rate)} ${rate.unit} ${domain}`;
     const found = known.get(key);
     if (found !== undefined) return found;
     const counted = countRule(ruleOf(domain, rate), terms);

@@ -4,10 +4,15 @@ import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
 import type { Pseudonyms } from '../../core/identity/partition.ts';
 import { modeOf, type Overrides } from '../../core/overrides.ts';
 import type { Limit } from '../../core/policy.ts';
-import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
+import {
+  type CallDescriptor,
+  type LimitOverride,
+  type RateLimitCall,
+  RefusedCall,
+} from '../call.ts';
 import { OVERRIDE_UNITS } from '../messages/units.ts';
 import { withoutReplaced } from '../rules/compiled-rules.ts';
-import type { MatchedRule, Rate } from '../rules/rule.ts';
+import { type MatchedRule, type Rate, UNIT_MS, windowMsOf } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
 import { type CountedEntries, partitionsFor, type SaltsNow } from './partitions.ts';
 import { mergedByKey } from './same-key.ts';
@@ -16,6 +21,7 @@ export interface Share {
   readonly index: number;
   readonly counted: CountedRule;
   readonly metric: string;
+  /** Of the call. A refund has none. */
   readonly hits: number;
   /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
   readonly descriptors: readonly LimitDescriptor[];
@@ -111,17 +117,28 @@ function applicable(
   { match, context }: { match: MatchedRule | undefined; context: PlanContext },
 ): Applicable | undefined {
   if (limit !== undefined) {
-    const unit = OVERRIDE_UNITS[limit.unit];
-    if (unit === undefined) {
-      throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
-    }
-    const { requestsPerUnit } = limit;
-    const counted = context.overrideRule(domain, { requestsPerUnit, unit });
+    const counted = context.overrideRule(domain, rateOf(limit));
     return { counted, entries, metric: counted.rule.name };
   }
   if (match === undefined) return undefined;
   const { rule, counted: shared, metric } = match;
   return { counted: context.rules.of(rule), entries: shared, metric };
+}
+
+const LONGEST_YEARS = 100;
+
+function rateOf({ requestsPerUnit, unit: number, unitMultiplier = 1 }: LimitOverride): Rate {
+  const unit = OVERRIDE_UNITS[number];
+  if (unit === undefined) {
+    throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
+  }
+  const rate = { requestsPerUnit, unit, ...(unitMultiplier !== 1 && { unitMultiplier }) };
+  const windowMs = windowMsOf(rate);
+  if (windowMs === 0 || windowMs > LONGEST_YEARS * UNIT_MS.year) {
+    const wanted = `above 0, and its window at most ${LONGEST_YEARS} years`;
+    throw new RefusedCall('invalid_argument', `The unit_multiplier of a limit must be ${wanted}.`);
+  }
+  return rate;
 }
 
 type Found = Applicable & Pick<Share, 'index'> & { readonly call: RateLimitCall };
@@ -137,12 +154,14 @@ function pushShare(
   // A descriptor's own hits are often already used: Envoy reports what a response has used. So they count up to what is left.
   const isCharge = own !== undefined && own > 0;
   const limit = isCharge ? counted.charge : counted.limit;
-  const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));
-  const hits = isNegativeHits ? -asked : asked;
+  const asked = Math.min(own ?? Math.max(1, call.hitsAddend), MAX_FIXED_UNITS);
+  const units = Math.min(asked, mostUnits(limit));
+  const cost = isNegativeHits ? -units : units;
+  const hits = isNegativeHits ? 0 : asked;
   const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
   const access = accessOf(partitions, context.overrides);
   if (access === 'exempt') return;
-  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
+  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost }));
   const isShadow = mode === 'shadow';
   const countsAlways = counted.isAligned || (isCharge && limit.quota.countRejected);
   const isAlone = countsAlways || counted.isQuota || isShadow || isNegativeHits;
@@ -157,6 +176,6 @@ function accessOf({ current, previous = '' }: Pseudonyms, { access }: Overrides)
 }
 
 /** A fixed window counts hits beyond its limit; for others, all numbers above the limit are alike. */
-function mostHits({ quota: { algorithm, burst } }: Limit): number {
+function mostUnits({ quota: { algorithm, burst } }: Limit): number {
   return algorithm === 'fixed-window' ? MAX_FIXED_UNITS : burst + 1;
 }

@@ -9,6 +9,7 @@ import {
   type DescriptorStatus,
   type LimitOverride,
   newCall,
+  newOverride,
   type RateLimitAnswer,
   type RateLimitCall,
   RefusedCall,
@@ -40,6 +41,9 @@ const LIMIT = fields<LimitOverride>({
   unit: (value, limit) => {
     limit.unit = UNIT_NUMBERS.get(value) ?? numberOf(value, MAX_UINT32);
   },
+  unit_multiplier: (value, limit) => {
+    limit.unitMultiplier = numberOf(value, MAX_UINT32);
+  },
 });
 
 const DESCRIPTOR = fields<CallDescriptor>({
@@ -47,7 +51,7 @@ const DESCRIPTOR = fields<CallDescriptor>({
     for (const each of listOf(value)) read(each, ENTRY, addEntry(descriptor));
   },
   limit: (value, descriptor) => {
-    descriptor.limit = read(value, LIMIT, { requestsPerUnit: 0, unit: 0 });
+    descriptor.limit = read(value, LIMIT, newOverride());
   },
   hits_addend: (value, descriptor) => {
     descriptor.hitsAddend = numberOf(value, MAX_UINT64);
@@ -164,6 +168,7 @@ function jsonStatus({
       currentLimit: {
         ...(applied.requestsPerUnit > 0 && { requestsPerUnit: applied.requestsPerUnit }),
         unit: applied.unit.toUpperCase(),
+        ...(applied.unitMultiplier !== undefined && { unitMultiplier: applied.unitMultiplier }),
         ...(applied.name !== undefined && { name: applied.name }),
       },
     }),

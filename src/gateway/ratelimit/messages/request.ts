@@ -6,6 +6,7 @@ import {
   type CallDescriptor,
   type LimitOverride,
   newCall,
+  newOverride,
   type RateLimitCall,
 } from '../call.ts';
 
@@ -18,6 +19,13 @@ const ENTRY: Fields<ReturnType<typeof addEntry>> = {
   },
 };
 
+/** A `UInt32Value`. */
+const MULTIPLIER: Fields<LimitOverride> = {
+  1: number((limit, value) => {
+    limit.unitMultiplier = value;
+  }),
+};
+
 const LIMIT: Fields<LimitOverride> = {
   1: number((limit, value) => {
     limit.requestsPerUnit = value;
@@ -25,6 +33,11 @@ const LIMIT: Fields<LimitOverride> = {
   2: number((limit, value) => {
     limit.unit = value;
   }),
+  3: (reader, limit) => {
+    // Without a value it is 0, which is refused.
+    limit.unitMultiplier = 0;
+    message(MULTIPLIER)(reader, limit);
+  },
 };
 
 /** A `UInt64Value`. */
@@ -39,7 +52,7 @@ const DESCRIPTOR: Fields<CallDescriptor> = {
     reader.fieldsUntil(reader.endOfValue(), ENTRY, addEntry(descriptor));
   },
   2: (reader, descriptor) => {
-    const limit = { requestsPerUnit: 0, unit: 0 };
+    const limit = newOverride();
     reader.fieldsUntil(reader.endOfValue(), LIMIT, limit);
     descriptor.limit = limit;
   },

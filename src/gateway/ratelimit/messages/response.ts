@@ -32,9 +32,12 @@ function statusMessage({ isOverLimit, limit, remaining, resetAfter }: Descriptor
   return message;
 }
 
-function limitMessage({ requestsPerUnit, unit, name }: StatusLimit): string {
-  const rate = naturalField(1, requestsPerUnit) + numberField(2, NUMBERED_UNITS.indexOf(unit));
-  return name === undefined ? rate : rate + textField(3, name);
+function limitMessage({ requestsPerUnit, unit, unitMultiplier, name }: StatusLimit): string {
+  let message = naturalField(1, requestsPerUnit) + numberField(2, NUMBERED_UNITS.indexOf(unit));
+  if (name !== undefined) message += textField(3, name);
+  // A UInt32Value.
+  if (unitMultiplier !== undefined) message += messageField(4, numberField(1, unitMultiplier));
+  return message;
 }
 
 /** Protobuf leaves out a number that is 0. */

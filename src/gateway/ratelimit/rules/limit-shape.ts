@@ -8,9 +8,9 @@ import {
   type OwnTerms,
   type Rate,
   type Rule,
-  UNIT_MS,
   UNITS,
   unitOf,
+  windowMsOf,
 } from './rule.ts';
 import type { MapReader } from './values.ts';
 
@@ -136,7 +136,7 @@ function checkAlgorithm(terms: MapReader, own: OwnTerms, rate: Rate | undefined)
     const message = `counts at most ${MAX_LIMIT} in at most 31d, write "fixed-window" or remove it`;
     terms.refuse('algorithm', message);
   } else if (algorithm === 'token-bucket') {
-    const fillMs = ((burst ?? rate.requestsPerUnit) * UNIT_MS[rate.unit]) / rate.requestsPerUnit;
+    const fillMs = ((burst ?? rate.requestsPerUnit) * windowMsOf(rate)) / rate.requestsPerUnit;
     if (fillMs <= MAX_WINDOW_MS) return;
     const key = burst === undefined ? 'algorithm' : 'burst';
     const message = 'is a bucket that takes longer than 31d to fill at this rate';

@@ -11,6 +11,8 @@ export interface Rate {
   /** 0 to 2^32 - 1. A limit of 0 denies every hit. */
   readonly requestsPerUnit: number;
   readonly unit: Unit;
+  /** Units of a window, if a call names more than one. */
+  readonly unitMultiplier?: number;
 }
 
 export interface Rule {
@@ -75,12 +77,16 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
   year: 365 * DAY_MS,
 };
 
+export function windowMsOf({ unit, unitMultiplier = 1 }: Rate): number {
+  return UNIT_MS[unit] * unitMultiplier;
+}
+
 export function unitOf(text: string): Unit | undefined {
   const wanted = text.toUpperCase();
   return UNITS.find((unit) => unit.toUpperCase() === wanted);
 }
 
 /** Sliding windows and buckets are bounded, see core/store.ts. */
-export function needsFixedWindow({ requestsPerUnit, unit }: Rate): boolean {
-  return requestsPerUnit > MAX_LIMIT || UNIT_MS[unit] > MAX_WINDOW_MS;
+export function needsFixedWindow(rate: Rate): boolean {
+  return rate.requestsPerUnit > MAX_LIMIT || windowMsOf(rate) > MAX_WINDOW_MS;
 }

@@ -43,6 +43,17 @@ const failing: QuotaStore = {
   reset: () => Promise.reject(new StoreError('timeout', 'too late')),
 };
 
+test.each(['deny', 'local'])('a denial without the store has an id: %s', async (mode) => {
+  const text = `{ version: 1, default: { limits: [1/1min], on_store_failure: ${mode} } }`;
+  const { send } = checkWith(text, failing);
+  await send();
+  expect(await send()).toMatchObject({
+    verdict: 'deny',
+    mode: mode === 'deny' ? 'closed' : 'local',
+    denial: { id: expect.any(String), client: expect.any(String) },
+  });
+});
+
 test('allows requests up to the limit, then denies', async () => {
   const { send } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
   const verdicts = [(await send()).verdict, (await send()).verdict, (await send()).verdict];

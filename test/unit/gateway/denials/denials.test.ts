@@ -1,6 +1,7 @@
 /** Denials as the gateway reports them: those that clients got, and those that shadow policies would have given. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BLOCKED, type Decision, EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
+import { reportOf } from '../../../../src/gateway/denials/denial-report.ts';
 import {
   createDenials,
   type DenialLine,
@@ -26,7 +27,12 @@ function setUp() {
   });
   const decide = (isShadow = false): Decision => {
     const denied = deniedClient('k.made-up', 'i.bot');
-    const binding = { key: KEY, limit: { label: 'login:ip' }, state: { retryAfterMs: 200 } };
+    const binding = {
+      key: KEY,
+      limit: { label: 'login:ip' },
+      nowMs: NOON_MS,
+      state: { retryAfterMs: 200, resetAfterMs: 9_000 },
+    };
     const decision = {
       ...BLOCKED,
       reason: 'over_limit',
@@ -64,6 +70,16 @@ test('a denial has a line with its client, its limit, and how it was answered', 
   expect(shadowLines).toEqual([]);
   expect(denials.enforced.clients.top(10, 1_000)).toHaveLength(1);
   expect(denials.shadow.clients.top(10, 1_000)).toEqual([]);
+});
+
+test('a report says when the next request is allowed', () => {
+  const { decide, denials } = setUp();
+  denials.decided(decide(), 'caddy', 1.5);
+  const [client] = denials.enforced.clients.top(10, 1_000);
+  expect(client && reportOf(client)).toMatchObject({
+    client: 'i.bot',
+    until: new Date(NOON_MS + 200).toISOString(),
+  });
 });
 
 test('a denial by a shadow policy has a line without a mode, and is remembered apart', () => {

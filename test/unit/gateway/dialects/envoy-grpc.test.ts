@@ -101,6 +101,13 @@ describe('a check', () => {
       expect(Object.getPrototypeOf({})).toBe(Object.prototype);
     }
   });
+  test.each(['x-request-id', 'X-Request-Id', 'X-REQUEST-ID'])(
+    'has the request id of the header that the file of Envoy names: %s',
+    (request_id) => {
+      const headers = { 'x-request-id': 'one' };
+      expect(parse({ headers, contextExtensions: { request_id } }).requestId).toBe('one');
+    },
+  );
   test('has no request id from an inherited property', () => {
     const headers = { 'x-request-id': 'one' };
     for (const name of ['constructor', '__proto__', 'toString']) {

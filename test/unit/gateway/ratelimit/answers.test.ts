@@ -1,15 +1,23 @@
 /**
  * What a call gets, depending on which of its limits are used up and on their modes. The rows are the cases of the tests of
- * envoyproxy/ratelimit (test/service/ratelimit_test.go), in its windows.
+ * envoyproxy/ratelimit (test/service/ratelimit_test.go), in its windows and in those of the product's default.
  */
 import { describe, expect, test } from 'vitest';
 import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { RefusedCall } from '../../../../src/gateway/ratelimit/call.ts';
-import { callOf, type LimitingOptions, limitingWith } from '../../../support/rate-limiting.ts';
+import {
+  callOf,
+  type LimitingOptions,
+  limitingWith,
+  WINDOWS,
+} from '../../../support/rate-limiting.ts';
 
 const UNLIMITED = 4_294_967_295;
 /** Second 2222: the minute ends in 58 seconds. */
 const NOW_MS = 2_222_000;
+/** In the headers of a row: the seconds until the minute ends, or until all hits have left it. */
+const RESET = 'RESET';
+const SECONDS = { aligned: '58', sliding: '60' };
 
 interface Row {
   readonly name: string;
@@ -92,7 +100,7 @@ const ROWS: readonly Row[] = [
     call: { first: 'used up', hello: 'left' },
     isOverLimit: true,
     statuses: ['over', 'none'],
-    headers: ['RateLimit-Limit', '10', 'RateLimit-Remaining', '0', 'RateLimit-Reset', '58'],
+    headers: ['RateLimit-Limit', '10', 'RateLimit-Remaining', '0', 'RateLimit-Reset', RESET],
   },
   {
     name: 'headers have other names',
@@ -100,7 +108,7 @@ const ROWS: readonly Row[] = [
     call: { first: 'used up', hello: 'left' },
     isOverLimit: true,
     statuses: ['over', 'none'],
-    headers: ['A-Limit', '10', 'A-Remaining', '0', 'A-Reset', '58'],
+    headers: ['A-Limit', '10', 'A-Remaining', '0', 'A-Reset', RESET],
   },
   {
     name: 'headers describe the limit that has less left',
@@ -108,7 +116,7 @@ const ROWS: readonly Row[] = [
     call: { first: 'left', second: 'left' },
     isOverLimit: false,
     statuses: [9, 4],
-    headers: ['A-Limit', '5', 'A-Remaining', '4', 'A-Reset', '58'],
+    headers: ['A-Limit', '5', 'A-Remaining', '4', 'A-Reset', RESET],
   },
   {
     name: 'headers describe the last limit that is used up',
@@ -116,7 +124,7 @@ const ROWS: readonly Row[] = [
     call: { second: 'used up', first: 'used up' },
     isOverLimit: true,
     statuses: ['over', 'over'],
-    headers: ['A-Limit', '10', 'A-Remaining', '0', 'A-Reset', '58'],
+    headers: ['A-Limit', '10', 'A-Remaining', '0', 'A-Reset', RESET],
   },
   {
     name: 'a limit is unlimited',
@@ -227,32 +235,39 @@ const LIMITS: Readonly<Record<string, number>> = {
   ...{ first: 10, second: 5, shadow: 10, quota: 3, other_quota: 3 },
 };
 
-describe.each(ROWS)('$name', ({ settings = {}, call, ...expected }) => {
-  const keys = Object.keys(call);
+describe.each(WINDOWS.flatMap((windows) => ROWS.map((row) => ({ windows, ...row }))))(
+  '$name, $windows',
+  ({ windows, settings: own = {}, call, ...expected }) => {
+    const settings = { windows, ...own };
+    const keys = Object.keys(call);
 
-  test(`the call is ${expected.isOverLimit ? 'denied' : 'let through'}`, async () => {
-    const limiting = limitingWith(RULES, settings);
-    limiting.clock.nowMs = NOW_MS;
-    for (const key of keys.filter((each) => call[each] === 'used up')) {
-      await limiting.answer(callOf('rl', [`${key}=x`], LIMITS[key]));
-    }
-    const answer = await limiting.answer(
-      callOf(
-        'rl',
-        keys.map((key) => `${key}=x`),
-      ),
-    );
-    expect(answer.isOverLimit).toBe(expected.isOverLimit);
-    expect(answer.statuses.map(leftOf)).toEqual(expected.statuses);
-    expect(answer.statuses.map(({ limit }) => limit?.requestsPerUnit)).toEqual(
-      keys.map((key) => LIMITS[key]),
-    );
-    expect(answer.headers).toEqual(expected.headers ?? []);
-    expect(answer.body).toBe('');
-    expect(answer.metadata?.metadata).toEqual(expected.metadata);
-    expect(limiting.wouldDeny()).toBe(expected.wouldDeny ?? 0);
-  });
-});
+    test(`the call is ${expected.isOverLimit ? 'denied' : 'let through'}`, async () => {
+      const limiting = limitingWith(RULES, settings);
+      limiting.clock.nowMs = NOW_MS;
+      for (const key of keys.filter((each) => call[each] === 'used up')) {
+        await limiting.answer(callOf('rl', [`${key}=x`], LIMITS[key]));
+      }
+      const answer = await limiting.answer(
+        callOf(
+          'rl',
+          keys.map((key) => `${key}=x`),
+        ),
+      );
+      expect(answer.isOverLimit).toBe(expected.isOverLimit);
+      expect(answer.statuses.map(leftOf)).toEqual(expected.statuses);
+      expect(answer.statuses.map(({ limit }) => limit?.requestsPerUnit)).toEqual(
+        keys.map((key) => LIMITS[key]),
+      );
+      const headers = expected.headers ?? [];
+      expect(answer.headers).toEqual(
+        headers.map((each) => (each === RESET ? SECONDS[windows] : each)),
+      );
+      expect(answer.body).toBe('');
+      expect(answer.metadata?.metadata).toEqual(expected.metadata);
+      expect(limiting.wouldDeny()).toBe(expected.wouldDeny ?? 0);
+    });
+  },
+);
 
 interface Status {
   readonly isOverLimit: boolean;
@@ -271,7 +286,7 @@ domain: rl
 descriptors:
   - { key: closed, rate_limit: { unit: minute, requests_per_unit: 0 } }
   - { key: first, rate_limit: { unit: minute, requests_per_unit: 2 } }`;
-  for (const windows of ['aligned', 'sliding'] as const) {
+  for (const windows of WINDOWS) {
     const told = async (descriptors: readonly string[], hits?: number) => {
       const limiting = limitingWith(rules, { windows, hasBody: true });
       limiting.clock.nowMs = NOW_MS;
@@ -282,7 +297,7 @@ descriptors:
       return { wait: headers.includes('Retry-After') ? wait : undefined, ...JSON.parse(body) };
     };
     test(`by a limit that has room later (${windows})`, async () => {
-      const seconds = windows === 'aligned' ? 58 : 60;
+      const seconds = Number(SECONDS[windows]);
       expect(await told(['first=x'])).toMatchObject({
         ...{ wait: String(seconds), retry_after: seconds },
         message: `Policy rl.first allows 2 requests per minute. Try again in ${seconds} seconds.`,
@@ -348,6 +363,38 @@ test('rules that cannot be compiled leave those in force', async () => {
   expect(() => limiting.load('domain: rl\ndescriptors: [{ value: x }]\n')).toThrow();
   const { statuses } = await limiting.answer(callOf('rl', ['first=x']));
   expect(statuses[0]?.limit?.requestsPerUnit).toBe(10);
+});
+
+test.each([
+  { descriptors: ['plain'], fails: true },
+  { descriptors: ['plain', 'allows'], fails: true },
+  { descriptors: ['allows', 'plain'], fails: true },
+  { descriptors: ['denies', 'plain'], fails: true },
+  { descriptors: ['allows'], isOverLimit: false },
+  { descriptors: ['allows', 'denies'], isOverLimit: true },
+  { descriptors: ['shadow'], isOverLimit: false },
+  { descriptors: ['shadow', 'allows'], isOverLimit: false },
+  { descriptors: ['shadow', 'plain'], fails: true },
+])('without the store: $descriptors', async ({ descriptors, fails, isOverLimit }) => {
+  const store = { take: () => Promise.reject(new StoreError('timeout', 'late')) };
+  const limit = 'rate_limit: { unit: minute, requests_per_unit: 9 }';
+  const limiting = limitingWith(
+    `domain: rl
+descriptors:
+  - { key: plain, ${limit} }
+  - { key: shadow, ${limit}, shadow_mode: true }
+  - { key: allows, ${limit}, headgate: { on_store_failure: allow } }
+  - { key: denies, ${limit}, headgate: { on_store_failure: deny } }`,
+    { store },
+  );
+  const answer = limiting.answer(
+    callOf(
+      'rl',
+      descriptors.map((key) => `${key}=x`),
+    ),
+  );
+  if (fails) await expect(answer).rejects.toThrow(StoreError);
+  else expect((await answer).isOverLimit).toBe(isOverLimit);
 });
 
 test('a call fails with the store, other faults stay what they are', async () => {

@@ -110,15 +110,20 @@ test('reads both spellings of every field, numbers as texts, units by name and n
   const descriptors = [
     {
       entries: [{ key: 'a', value: null }],
-      limit: { requests_per_unit: '7', unit: 'HOUR' },
+      limit: { requests_per_unit: '7', unit: 'HOUR', unit_multiplier: '30' },
       hits_addend: '0',
       is_negative_hits: true,
     },
-    { entries: null, limit: { requestsPerUnit: 7, unit: 3 }, hitsAddend: 2, isNegativeHits: null },
-    { limit: { unit: 'UNKNOWN' } },
+    {
+      entries: null,
+      limit: { requestsPerUnit: 7, unit: 3, unitMultiplier: 30 },
+      hitsAddend: 2,
+      isNegativeHits: null,
+    },
+    { limit: { unit: 'UNKNOWN', unitMultiplier: null } },
   ];
   const { calls } = await answerTo(textOf({ descriptors, hits_addend: 4_294_967_295 }), () => OK);
-  const limit = { requestsPerUnit: 7, unit: 3 };
+  const limit = { requestsPerUnit: 7, unit: 3, unitMultiplier: 30 };
   expect(calls).toEqual([
     {
       domain: 'foo',
@@ -128,7 +133,7 @@ test('reads both spellings of every field, numbers as texts, units by name and n
         { entries: [], limit, hitsAddend: 2, isNegativeHits: false },
         {
           entries: [],
-          limit: { requestsPerUnit: 0, unit: 0 },
+          limit: { requestsPerUnit: 0, unit: 0, unitMultiplier: undefined },
           hitsAddend: undefined,
           isNegativeHits: false,
         },
@@ -148,6 +153,8 @@ test.each([
   JSON.stringify({ descriptors: [{ entries: ['a'] }] }),
   JSON.stringify({ descriptors: [{ entries: [{ key: 1 }] }] }),
   JSON.stringify({ descriptors: [{ limit: { unit: 'hour' } }] }),
+  JSON.stringify({ descriptors: [{ limit: { unit_multiplier: 4_294_967_296 } }] }),
+  JSON.stringify({ descriptors: [{ limit: { unit_multiplier: { value: 1 } } }] }),
   JSON.stringify({ descriptors: [{ is_negative_hits: 1 }] }),
   JSON.stringify({ descriptors: [{ key: 'a' }] }),
   JSON.stringify({ constructor: 1 }),

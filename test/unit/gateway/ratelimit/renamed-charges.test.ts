@@ -64,3 +64,36 @@ test.each(['sliding-window-log', 'sliding-window-counter', 'token-bucket'])(
     expect(different).toBeLessThanOrEqual(MOST_DIFFERENT);
   },
 );
+
+const PLAIN_STEPS = fc.array(
+  fc.record({
+    advanceMs: fc.constantFrom(0, 1_000, 5_000, 20_000, 45_000),
+    hits: fc.constantFrom(1, 1, 2, 3),
+    limits: fc.constantFrom(['a'], ['a', 'b'], ['b', 'a']),
+  }),
+  { minLength: 10, maxLength: 40 },
+);
+const HEADERS = { limit: 'limit', remaining: 'remaining', reset: 'reset' };
+
+test.each(['sliding-window-log', 'sliding-window-counter', 'token-bucket'])(
+  'calls around midnight get the same answers about an address as about others: %s',
+  async (algorithm) => {
+    await fc.assert(
+      fc.asyncProperty(PLAIN_STEPS, async (steps) => {
+        const limiting = limitingWith(rulesWith(algorithm), { headers: HEADERS, hasBody: true });
+        limiting.clock.nowMs = MIDNIGHT_MS - 60_000;
+        for (const { advanceMs, hits, limits } of steps) {
+          limiting.clock.nowMs += advanceMs;
+          const [address, tenant] = await Promise.all(
+            ['203.0.113.7', 'acme'].map((value) => {
+              const names = limits.map((key) => `${key}=${value}`);
+              return limiting.answer(callOf('d', names, hits));
+            }),
+          );
+          expect(address).toEqual(tenant);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);

@@ -7,7 +7,9 @@ const RULES =
   'domain: d\ndescriptors: [{ key: u, rate_limit: { unit: minute, requests_per_unit: 30 } }]';
 /** The number of a minute in the API. */
 const MINUTE = 2;
-const per = (requestsPerUnit: number): LimitOverride => ({ requestsPerUnit, unit: MINUTE });
+const per = (requestsPerUnit: number): LimitOverride => ({
+  ...{ requestsPerUnit, unit: MINUTE, unitMultiplier: undefined },
+});
 const ALIGNED: LimitingOptions = { windows: 'aligned' };
 const SLIDING: LimitingOptions = { windows: 'sliding' };
 

@@ -51,6 +51,20 @@ describe('the binding limit', () => {
     ]);
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
+  test.each([
+    ['the previous, which has less left', 0, 2, 'before'],
+    ['the current, if both have as much left', 2, 2, 'now'],
+  ])('of two names with the same wait is that of %s', (_, leftBefore, leftNow, key) => {
+    const [before] = descriptors as [LimitDescriptor];
+    const names = [
+      { ...before, key: 'before', cost: 3 },
+      { ...before, key: 'now', cost: 3, previousKey: 'before' },
+    ];
+    const states = [state(5, leftBefore, 9_000), state(5, leftNow, 9_000)];
+    const result = { admitted: false, states, nowMs: 0 };
+    const { binding } = decide([{ descriptors: names, result, mode: 'enforced' }]);
+    expect(binding?.key).toBe(key);
+  });
   test('is the first of equals', () => {
     const states = [state(5, 5), state(50, 50), state(100, 100)];
     const decision = decide([

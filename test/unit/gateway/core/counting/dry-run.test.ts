@@ -41,6 +41,8 @@ test.each(QUOTAS)(
             continue;
           }
           expect(before?.remaining).toBe(after?.remaining);
+          // There is a wait only if there will be one.
+          expect(before?.retryAfterMs === 0).toBe(after?.retryAfterMs === 0);
           expect(early === 0 || (algorithm === 'token-bucket' && early === 1)).toBe(true);
         }
       }),

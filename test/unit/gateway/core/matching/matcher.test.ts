@@ -58,6 +58,15 @@ test('characters of escapes are matched like all others', () => {
   expect(match('GET', 'h', '/100/%zz')).toBe('/100/:p');
 });
 
+test.each(['%61', '?', '#', '%'])('%s is matched like other characters each time', (special) => {
+  const match = matcherOf({ path: '/x/:p/a' }, { path: '/x/:p/:q' });
+  for (const first of ['b', special, special + special]) {
+    expect(match('GET', 'h', `/x/${first}/a`)).toBe('/x/:p/a');
+    expect(match('GET', 'h', `/x/${first}/a${special}b`)).toBe('/x/:p/:q');
+    expect(match('GET', 'h', `/x/${first}/${special}`)).toBe('/x/:p/:q');
+  }
+});
+
 test('a colon inside a segment does not start a parameter', () => {
   const match = matcherOf({ path: '/v1/jobs:cancel' });
   expect(match('GET', 'h', '/v1/jobs:cancel')).toBe('/v1/jobs:cancel');

@@ -213,6 +213,22 @@ describe('without the control plane', () => {
     expect(subscriber.offered).toEqual([[fileOf('shop', 3)], [fileOf('shop', 5)]]);
   });
 
+  test('waits longer after each failure, and as at first once it got a configuration', async () => {
+    await using plane = await startControlPlane();
+    const reconnection = { initialMs: 1, maxMs: 64, randomFactor: 0 };
+    using subscriber = startSubscriber({ port: plane.port, timing: { reconnection } });
+    for (let failures = 1; failures <= 4; failures++) {
+      await waitUntil('it subscribes', async () => plane.requests.length === failures);
+      plane.endStreams();
+      await subscriber.event('disconnected', failures);
+    }
+    plane.serve('1', ONE);
+    await subscriber.event('applied 1');
+    plane.endStreams();
+    await subscriber.event('disconnected', 5);
+    expect(subscriber.waitsMs).toEqual([1, 2, 4, 8, 1]);
+  });
+
   test('does nothing more once it is closed', async () => {
     const plane = await startControlPlane();
     plane.serve('1', ONE);
