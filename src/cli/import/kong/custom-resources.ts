@@ -1,6 +1,7 @@
 /** Plugins of Kong's ingress controller, and the Ingress and Service objects that name them. */
 import {
   annotationList,
+  annotationsOf,
   type IngressPath,
   ingressPaths,
   type KubernetesObject,
@@ -62,12 +63,15 @@ function pluginOf({ node }: KubernetesObject): Plugin {
   };
 }
 
+const CONDITION = /^konghq\.com\/(headers\..+|snis|protocols)$/;
+
 function routesOf(object: KubernetesObject) {
+  const others = annotationsOf(object).flatMap(([name]) => CONDITION.exec(name)?.[1] ?? []);
   const methods = annotationList(object, 'konghq.com/methods');
   return ingressPaths(object).map(({ host, backend, place, ...path }) => {
     const hosts = host === undefined ? [] : [host];
     const paths = [pathOf(path, place)];
-    return { name: object.name, others: [], hosts, paths, methods, place, backend };
+    return { name: object.name, others, regexPriority: 0, hosts, paths, methods, place, backend };
   });
 }
 

@@ -16,6 +16,8 @@ export interface Route {
   readonly methods: readonly string[];
   /** Conditions that a policy file cannot have: `headers`. */
   readonly others: readonly string[];
+  /** The number that decides between regular expressions of routes with as many conditions. */
+  readonly regexPriority: number;
   readonly plugins: readonly Plugin[];
   readonly service: Service | undefined;
   readonly place: FilePlace;

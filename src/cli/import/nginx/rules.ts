@@ -17,6 +17,8 @@ export interface MethodRules {
   readonly limits: readonly ImportedLimit[];
   readonly comments: readonly string[];
   readonly zones: readonly string[];
+  /** Some limits of the level could not be carried over. */
+  readonly isLeftOut: boolean;
 }
 
 export class Rules {
@@ -45,6 +47,7 @@ export class Rules {
         limits: those.map(({ limit }) => limit),
         comments: those.map(({ comment }) => comment),
         zones: those.map(({ zone }) => zone),
+        isLeftOut: carried.length < level.limits.length,
       };
     };
     return [...[...groups.values()].map(rulesFor), rulesFor(undefined)];

@@ -12,3 +12,11 @@ export function canBeTrusted(network: string): boolean {
 
 export const UNTRUSTED =
   'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.';
+
+/** The ranges that are in every list. */
+export function sharedBy(lists: readonly (readonly string[])[]): string[] {
+  const [first = [], ...others] = lists;
+  return [...new Set(first)].filter(
+    (each) => isRange(each) && others.every((list) => list.includes(each)),
+  );
+}
