@@ -1,6 +1,6 @@
 import { lineText } from '../../proxy-files/file-place.ts';
 import { approximate, type Finding, leftOut } from '../shared/finding.ts';
-import { ANY_PATH } from '../shared/paths.ts';
+import { ANY_PATH, commonPath } from '../shared/paths.ts';
 import { type LimitedRoute, notLimited } from '../shared/routes.ts';
 import { continued, locationAt, reached } from './continued.ts';
 import { type Level, signatureOf } from './limits.ts';
@@ -85,17 +85,21 @@ export class RouteReader {
 
   #routes(server: Server, level: Level, way: Way & { template: string }): NginxRoute[] {
     const where = `${way.title}, ${lineText(way.place)}`;
-    return this.#rules.of(level).map(({ methods, zones, isLeftOut, limits, comments }) => {
+    const mode = level.dryRun ? ('shadow' as const) : undefined;
+    return this.#rules.of(level).flatMap((each): NginxRoute[] => {
+      const { methods, path, zones, limits, comments } = each;
+      const template = path === undefined ? way.template : commonPath(way.template, path);
+      if (template === undefined) return [];
       const isLimited = limits.length > 0;
-      const mode = level.dryRun ? ('shadow' as const) : undefined;
-      return {
+      const route = {
         ...way,
-        ...{ server, methods, zones, host: undefined, name: way.title },
+        ...{ template, server, methods, zones, host: undefined, name: way.title },
         entry: String(server.number),
-        isLeftOut: !isLimited && (isLeftOut || level.isOpen === true),
-        owner: isLimited ? `${signatureOf(level)} ${methods ?? ''}` : '',
+        isLeftOut: !isLimited && (each.isLeftOut || level.isOpen === true),
+        owner: isLimited ? `${signatureOf(level)} ${methods ?? ''} ${path ?? ''}` : '',
         rules: isLimited ? { limits, comments, mode } : notLimited(where),
       };
+      return [route];
     });
   }
 }
