@@ -97,10 +97,17 @@ interface Chosen {
   readonly last: Location | undefined;
 }
 
-/** The locations that match all requests of a set, the one that NGINX chooses first. */
+/**
+ * The locations that match all requests of a set, the one that NGINX chooses first. Those behind the last one that NGINX
+ * may choose have the limits that hold in place of limits that are left out.
+ */
 export function inOrder(server: Location, matches: (location: Location) => boolean): Location[] {
   const { before, last } = choose(server, matches);
-  return [...before, ...(last === undefined ? [] : [last]), server];
+  const around = everyLocation(server)
+    .filter((each) => (each.kind === 'prefix' || each.kind === 'final') && matches(each))
+    .sort((a, b) => b.path.length - a.path.length);
+  const chosen = last === undefined ? before : [...before, last];
+  return [...new Set([...chosen, ...around, server])];
 }
 
 function choose({ children }: Location, matches: (location: Location) => boolean): Chosen {

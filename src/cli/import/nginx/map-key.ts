@@ -91,7 +91,7 @@ function pathMeaning(map: MapVariable, read: ReadKey): KeyMeaning {
   if (typeof first !== 'object' || paths.length === 0) return only(map);
   const left = keyed.filter((_, i) => found[i] === undefined).map(({ pattern }) => pattern);
   const more = left.length === 0 ? '' : `. A policy file cannot have ${left.join(', ')}: write policies for these`;
-  const why = `the map gives a key to some values of ${map.source}, and headgate has policies for ${paths.join(', ')}${more}`;
+  const why = `the map gives a key to some values of ${map.source}, so the limit holds for ${paths.join(', ')}${more}`;
   return { ...first, exempt: [], paths, remarks: [...first.remarks, approximate(why)] };
 }
 

@@ -60,7 +60,7 @@ export class RouteReader {
   /** Requests of a location that a policy file cannot name have the limits of the paths around it. */
   #leave(server: Server, { title, place, kind, level, isInternal }: Location): void {
     const isLater = kind === 'named' || isInternal;
-    const isSame = signatureOf(level) === signatureOf(rootLevel(server));
+    const isSame = levelsAround(server).every((each) => each === signatureOf(level));
     if (isLater ? level.limits.length === 0 || isSame : isSame) return;
     this.findings.push(leftOut(place, title, isLater ? LATER : UNNAMED));
   }
@@ -104,9 +104,11 @@ export class RouteReader {
   }
 }
 
-function rootLevel({ location }: Server): Level {
-  const root = location.children.find(({ kind, path }) => kind === 'prefix' && path === '/');
-  return (root ?? location).level;
+/** The limits of requests whose location has the longest text, unless NGINX tries no expressions then. */
+function levelsAround({ location }: Server): string[] {
+  const all = everyLocation(location).filter(({ kind }) => kind === 'prefix');
+  const isWhole = all.some(({ path }) => path === '/');
+  return (isWhole ? all : [location, ...all]).map(({ level }) => signatureOf(level));
 }
 
 const LATER =

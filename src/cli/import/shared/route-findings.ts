@@ -5,8 +5,10 @@ import { type Answer, isCertain, type LimitedRoute } from './routes.ts';
 /** Says where several routes may answer the requests of a policy. */
 export function routeFindings<R extends LimitedRoute>(
   answers: readonly Answer<R>[],
+  routes: readonly R[],
 ): Finding[] {
-  const others = new Map<R, Set<R>>();
+  const narrower = routes.filter(({ isNarrower }) => isNarrower);
+  const others = new Map(narrower.map((each) => [each, new Set<R>()]));
   for (const { found, limited } of answers) {
     const certain = found.filter(isCertain);
     for (const route of found) {

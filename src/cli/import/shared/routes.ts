@@ -83,7 +83,7 @@ export function policiesOfRoutes<R extends LimitedRoute>(
     made: answers
       .filter((each) => kept.has(each))
       .map((answer) => ({ policy: policyOf(answer), answer })),
-    findings: [...findings, ...routeFindings(answers)],
+    findings: [...findings, ...routeFindings(answers, routes)],
   };
 }
 
