@@ -9,22 +9,29 @@ interface Ingress {
   readonly hasAllowList: boolean;
 }
 
-export function ingressModel(random: Random): Model & { exemptFrom(request: ModelRequest): boolean } {
-  const ingresses = Array.from({ length: 1 + random.below(5) }, (_, i): Ingress => ({
-    host: maybe(random, 0.7, () => random.oneOf(['a.example.com', '*.example.com'])),
-    paths: Array.from({ length: 1 + random.below(2) }, () => ({
-      path: random.oneOf(PATHS),
-      isExact: random.next() < 0.3,
-    })),
-    limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
-    hasAllowList: random.next() < 0.5,
-  }));
+export function ingressModel(
+  random: Random,
+): Model & { exemptFrom(request: ModelRequest): boolean } {
+  const ingresses = Array.from(
+    { length: 1 + random.below(5) },
+    (_, i): Ingress => ({
+      host: maybe(random, 0.7, () => random.oneOf(['a.example.com', '*.example.com'])),
+      paths: Array.from({ length: 1 + random.below(2) }, () => ({
+        path: random.oneOf(PATHS),
+        isExact: random.next() < 0.3,
+      })),
+      limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
+      hasAllowList: random.next() < 0.5,
+    }),
+  );
   return {
     text: textOf(ingresses),
     limitsOf: (request) =>
       answering(ingresses, request).map(({ limit }) => (limit === undefined ? [] : [limit])),
     exemptFrom: (request) =>
-      answering(ingresses, request).every(({ limit, hasAllowList }) => limit === undefined || hasAllowList),
+      answering(ingresses, request).every(
+        ({ limit, hasAllowList }) => limit === undefined || hasAllowList,
+      ),
     isSayable: true,
   };
 }
@@ -59,7 +66,10 @@ function textOf(ingresses: readonly Ingress[]): string {
         {
           host,
           http: {
-            paths: paths.map(({ path, isExact }) => ({ path, pathType: isExact ? 'Exact' : 'Prefix' })),
+            paths: paths.map(({ path, isExact }) => ({
+              path,
+              pathType: isExact ? 'Exact' : 'Prefix',
+            })),
           },
         },
       ],

@@ -10,18 +10,23 @@ interface Route {
 }
 
 export function kongModel(random: Random): Model {
-  const routes = Array.from({ length: 2 + random.below(5) }, (_, i): Route => ({
-    host: maybe(random, 0.5, () => random.oneOf(['a.example.com', '*.example.com'])),
-    paths: Array.from({ length: 1 + random.below(2) }, () => random.oneOf(PATHS)),
-    methods: maybe(random, 0.3, () => random.oneOf([['GET', 'HEAD'], ['POST']])),
-    isForPartners: random.next() < 0.3,
-    limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
-  }));
+  const routes = Array.from(
+    { length: 2 + random.below(5) },
+    (_, i): Route => ({
+      host: maybe(random, 0.5, () => random.oneOf(['a.example.com', '*.example.com'])),
+      paths: Array.from({ length: 1 + random.below(2) }, () => random.oneOf(PATHS)),
+      methods: maybe(random, 0.3, () => random.oneOf([['GET', 'HEAD'], ['POST']])),
+      isForPartners: random.next() < 0.3,
+      limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
+    }),
+  );
   const everywhere = maybe(random, 0.3, () => 7);
   return {
     text: textOf(routes, everywhere),
     limitsOf: (request) =>
-      answering(routes, request).map(({ limit = everywhere }) => (limit === undefined ? [] : [limit])),
+      answering(routes, request).map(({ limit = everywhere }) =>
+        limit === undefined ? [] : [limit],
+      ),
     isSayable: routes.every(({ isForPartners }) => !isForPartners),
   };
 }

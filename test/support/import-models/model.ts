@@ -22,10 +22,21 @@ export interface Model {
   readonly isSayable: boolean;
 }
 
-
 export const HOSTS = ['a.example.com', 'b.example.com', 'elsewhere.test'];
 /** No segment begins with another one, because headgate reads prefixes by whole segments. */
-export const PATHS = ['/', '/shop', '/shop/me', '/shop/v1', '/login', '/login/me', '/login/me/v2', '/api', '/api/v1', '/api/v1/me', '/api/me'];
+export const PATHS = [
+  '/',
+  '/shop',
+  '/shop/me',
+  '/shop/v1',
+  '/login',
+  '/login/me',
+  '/login/me/v2',
+  '/api',
+  '/api/v1',
+  '/api/v1/me',
+  '/api/me',
+];
 
 export function everyRequest(): ModelRequest[] {
   return HOSTS.flatMap((host) =>

@@ -20,7 +20,13 @@ interface Server {
 }
 
 /** Those that a policy file can say, and three that it can only say with more paths, or not at all. */
-const EXPRESSIONS = ['^/shop(/|$)', '^/(?:login|api)/me$', '^/api/v[0-9](/|$)', '^/shop/v.$', '/me$'];
+const EXPRESSIONS = [
+  '^/shop(/|$)',
+  '^/(?:login|api)/me$',
+  '^/api/v[0-9](/|$)',
+  '^/shop/v.$',
+  '/me$',
+];
 
 export interface NginxModel extends Model {
   /** The ids of the server, and of the locations that a request comes to. */
@@ -37,10 +43,12 @@ export function nginxModel(random: Random): NginxModel {
   const count = 1 + random.below(3);
   const first = random.below(count);
   const hasDefault = random.next() < 0.5;
-  const servers = names.slice(0, count).map((each, i): Server => ({
-    ...{ id: `s${i}`, names: each, isDefault: hasDefault && i === first },
-    ...{ limit: limit(0.3), app: limit(0.6), locations: locationsOf(random, `s${i}`, limit) },
-  }));
+  const servers = names.slice(0, count).map(
+    (each, i): Server => ({
+      ...{ id: `s${i}`, names: each, isDefault: hasDefault && i === first },
+      ...{ limit: limit(0.3), app: limit(0.6), locations: locationsOf(random, `s${i}`, limit) },
+    }),
+  );
   const wayOf = (request: ModelRequest) => ways(servers, request).map(({ id }) => id);
   return {
     text: textOf(servers, whole),
@@ -59,7 +67,9 @@ export function nginxModel(random: Random): NginxModel {
       return location?.path === '/me$' ? 'location ~ /me$: ' : undefined;
     },
     isSayable: servers.every(({ locations }) =>
-      locations.every(({ sign, path, goesOn }) => !goesOn && (sign !== '~' || EXPRESSIONS.indexOf(path) < 2)),
+      locations.every(
+        ({ sign, path, goesOn }) => !goesOn && (sign !== '~' || EXPRESSIONS.indexOf(path) < 2),
+      ),
     ),
   };
 }
@@ -117,7 +127,11 @@ function chosen(locations: readonly Location[], path: string): Location | undefi
 function textOf(servers: readonly Server[], whole: number | undefined): string {
   const limits = [
     whole,
-    ...servers.flatMap(({ limit, app, locations }) => [limit, app, ...locations.map((each) => each.limit)]),
+    ...servers.flatMap(({ limit, app, locations }) => [
+      limit,
+      app,
+      ...locations.map((each) => each.limit),
+    ]),
   ];
   const zones = limits
     .filter((each) => each !== undefined)

@@ -12,16 +12,25 @@ interface Router {
 }
 
 export function traefikModel(random: Random): Model {
-  const conditions = ['', '', '', 'Header(`X-Partner`, `acme`)', '!Header(`X-Partner`, `acme`)'] as const;
-  const routers = Array.from({ length: 2 + random.below(5) }, (_, i): Router => ({
-    host: maybe(random, 0.7, () => random.oneOf(['a.example.com', 'b.example.com'])),
-    path: random.oneOf(PATHS),
-    isExact: random.next() < 0.3,
-    method: maybe(random, 0.2, () => random.oneOf(['GET', 'POST'])),
-    condition: random.oneOf(conditions),
-    limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
-    priority: maybe(random, 0.2, () => 1 + random.below(80)),
-  }));
+  const conditions = [
+    '',
+    '',
+    '',
+    'Header(`X-Partner`, `acme`)',
+    '!Header(`X-Partner`, `acme`)',
+  ] as const;
+  const routers = Array.from(
+    { length: 2 + random.below(5) },
+    (_, i): Router => ({
+      host: maybe(random, 0.7, () => random.oneOf(['a.example.com', 'b.example.com'])),
+      path: random.oneOf(PATHS),
+      isExact: random.next() < 0.3,
+      method: maybe(random, 0.2, () => random.oneOf(['GET', 'POST'])),
+      condition: random.oneOf(conditions),
+      limit: maybe(random, 0.6, () => (i + 1) * 10 + random.below(10)),
+      priority: maybe(random, 0.2, () => 1 + random.below(80)),
+    }),
+  );
   return {
     text: textOf(routers),
     limitsOf: (request) =>
@@ -33,7 +42,10 @@ export function traefikModel(random: Random): Model {
   };
 }
 
-function matches({ host, path, isExact, method, condition }: Router, request: ModelRequest): boolean {
+function matches(
+  { host, path, isExact, method, condition }: Router,
+  request: ModelRequest,
+): boolean {
   if (!isHost(request.host, host) || (method ?? request.method) !== request.method) return false;
   if (condition !== '' && request.isPartner === condition.startsWith('!')) return false;
   return isExact ? request.path === path : isBelow(request.path, path);

@@ -62,7 +62,8 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
   const others = known.flatMap(([name, node]) => otherLimit(name, node));
   const isLeftOut =
-    findings.length > 0 || known.some((each) => OF_REQUESTS.test(each[0]) && otherLimit(...each).length > 0);
+    findings.length > 0 ||
+    known.some((each) => OF_REQUESTS.test(each[0]) && otherLimit(...each).length > 0);
   findings.push(...others);
   return { limits, exempt: listed(allowed?.text ?? ''), isLeftOut, findings };
 }

@@ -4,9 +4,9 @@ import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
-import { isRange, sharedBy } from '../shared/ranges.ts';
 import { onePath } from '../shared/path-regex.ts';
 import { ANY_PATH, hostOf } from '../shared/paths.ts';
+import { isRange, sharedBy } from '../shared/ranges.ts';
 import { splitFinding } from '../shared/route-findings.ts';
 import {
   type LimitedRoute,
@@ -97,7 +97,14 @@ function routesOf(ingress: ReadIngress): LimitedRoute[] {
     const { templates, isWider, isNarrower } = known ?? { ...onePath(ANY_PATH), isWider: true };
     const isOther = isWider || !isNameable(path);
     return templates.map((template) => ({
-      ...{ name: object.name, title: `Ingress ${titleOf(object)}`, template, isNarrower, place, entry: classOf(ingress) },
+      ...{
+        name: object.name,
+        title: `Ingress ${titleOf(object)}`,
+        template,
+        isNarrower,
+        place,
+        entry: classOf(ingress),
+      },
       host: host === undefined ? undefined : hostOf(host),
       condition: isOther ? `the path ${host ?? ''}${written}` : undefined,
       owner: isLimited ? titleOf(object) : '',

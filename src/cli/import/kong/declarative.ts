@@ -88,7 +88,10 @@ class Reader {
   routeOf(node: YamlNode, service: Service | undefined): Route {
     const list = (key: string) => node.get(key)?.texts() ?? [];
     const others = CONDITIONS.filter(
-      (key) => (node.get(key)?.entries().length ?? 0) > 0 || (node.get(key)?.items().length ?? 0) > 0 || node.get(key)?.text !== undefined,
+      (key) =>
+        (node.get(key)?.entries().length ?? 0) > 0 ||
+        (node.get(key)?.items().length ?? 0) > 0 ||
+        node.get(key)?.text !== undefined,
     );
     if (isOfSomeProtocols(list('protocols'))) others.push('protocols');
     return {

@@ -44,23 +44,42 @@ export function matchesOf(route: Route, isLimited: boolean) {
   if (methods?.length === 0) leave(place, `methods ${written.join(', ')}`, METHODS);
   const isNamed = [route.hosts, route.paths, written].some((list) => list.length > 0);
   if (!isNamed && others.length > 0 && isLimited) {
-    findings.push(leftOut(place, `route ${name}`, `a policy file cannot have ${own(others)}. ${NOTHING}`));
+    findings.push(
+      leftOut(place, `route ${name}`, `a policy file cannot have ${own(others)}. ${NOTHING}`),
+    );
     return { matches: [], findings };
   }
   // The route with the most conditions wins, and with as many, the one with a host, then the one with an expression.
-  const lists = [route.hosts, route.paths, written, ...others.filter((each) => each !== 'protocols')];
+  const lists = [
+    route.hosts,
+    route.paths,
+    written,
+    ...others.filter((each) => each !== 'protocols'),
+  ];
   const weight = lists.filter((list) => list.length > 0).length;
-  const matches = methods?.length === 0 ? [] : hosts.flatMap((host) =>
-    paths.map(({ value, ...path }): RouteMatch => {
-      const conditions = [others.length > 0 ? own(others) : undefined, host.condition, path.condition];
-      const known = conditions.filter((each) => each !== undefined);
-      return {
-        ...{ host: host.value, template: value.template, methods, isNarrower: value.isNarrower },
-        condition: known.length === 0 ? undefined : known.join(' and '),
-        rank: [weight, ...host.rank, ...path.rank],
-      };
-    }),
-  );
+  const matches =
+    methods?.length === 0
+      ? []
+      : hosts.flatMap((host) =>
+          paths.map(({ value, ...path }): RouteMatch => {
+            const conditions = [
+              others.length > 0 ? own(others) : undefined,
+              host.condition,
+              path.condition,
+            ];
+            const known = conditions.filter((each) => each !== undefined);
+            return {
+              ...{
+                host: host.value,
+                template: value.template,
+                methods,
+                isNarrower: value.isNarrower,
+              },
+              condition: known.length === 0 ? undefined : known.join(' and '),
+              rank: [weight, ...host.rank, ...path.rank],
+            };
+          }),
+        );
   return { matches, findings };
 }
 
@@ -70,7 +89,11 @@ function own(others: readonly string[]): string {
 
 type Leave = (at: FilePlace, what: string, why: string) => void;
 
-function hostsOf({ hosts, place }: Route, isLimited: boolean, leave: Leave): Named<string | undefined>[] {
+function hostsOf(
+  { hosts, place }: Route,
+  isLimited: boolean,
+  leave: Leave,
+): Named<string | undefined>[] {
   if (hosts.length === 0) return [{ value: undefined, rank: [0] }];
   return [...new Set(hosts)].flatMap((host): Named<string | undefined>[] => {
     const value = hostOf(host);
@@ -87,7 +110,8 @@ interface Path {
 }
 
 function pathsOf({ paths, regexPriority }: Route, isLimited: boolean, leave: Leave): Named<Path>[] {
-  if (paths.length === 0) return [{ value: { template: ANY_PATH, isNarrower: false }, rank: [0, 0, 0] }];
+  if (paths.length === 0)
+    return [{ value: { template: ANY_PATH, isNarrower: false }, rank: [0, 0, 0] }];
   return paths.flatMap((path: RoutePath): Named<Path>[] => {
     const isRegex = path.kind === 'regex';
     const rank = [isRegex ? 1 : 0, isRegex ? regexPriority : 0, path.text.length];

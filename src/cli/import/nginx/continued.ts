@@ -3,7 +3,9 @@ import { covers, literalPath } from '../shared/paths.ts';
 import { joinedLevel, type Level } from './limits.ts';
 import { everyLocation, inOrder, type Location } from './locations.ts';
 
-const MAX_STEPS = 5;
+/** Longer ways than people write. */
+const MAX_STEPS = 16;
+const MAX_TARGETS = 8;
 
 /** The location that answers in the end, if the text has the path up to its variables. */
 export function locationAt(server: Location, target: string): Location | undefined {
@@ -13,7 +15,10 @@ export function locationAt(server: Location, target: string): Location | undefin
   if (literal === undefined) return undefined;
   const hasTemplate = ({ paths }: Location) =>
     paths?.templates.some((each) => covers(each, literal)) === true;
-  return inOrder(server, (each) => hasTemplate(each) || each.path === path || hasEnding(each, path))[0];
+  return inOrder(
+    server,
+    (each) => hasTemplate(each) || each.path === path || hasEnding(each, path),
+  )[0];
 }
 
 /** `\.php$`, `\.(php|phtml)$` and `\.php(/|$)` */
@@ -31,18 +36,22 @@ export interface Continued {
 }
 
 /** NGINX counts a request in the first location with limits that it comes to. */
-export function continued(server: Location, location: Location, steps = 0): Continued {
+export function continued(
+  server: Location,
+  location: Location,
+  seen = new Set<Location>(),
+): Continued {
   const { level, targets } = location;
-  if (level.limits.length > 0 || steps > MAX_STEPS) return { level, from: [] };
-  const next = targets
-    .map((target) => locationAt(server, target))
-    .filter((each) => each !== undefined && each !== location)
-    .map((each) => ({ each: each as Location, then: continued(server, each as Location, steps + 1) }))
-    .filter(({ then }) => then.level.limits.length > 0);
-  if (next.length === 0) return { level, from: [] };
+  if (level.limits.length > 0 || seen.size > MAX_STEPS) return { level, from: [] };
+  seen.add(location);
+  const all = targets.slice(0, MAX_TARGETS).flatMap((each) => locationAt(server, each) ?? []);
+  const from = all.filter((each) => !seen.has(each));
+  const levels = from.map((each) => continued(server, each, seen).level);
+  const limited = levels.filter(({ limits }) => limits.length > 0);
+  if (limited.length === 0) return { level, from: [] };
   return {
-    level: joinedLevel(next.map(({ then }) => then.level)),
-    from: next.map(({ each }) => each),
+    level: joinedLevel(limited),
+    from: from.filter((_, i) => levels[i]?.limits.length !== 0),
   };
 }
 

@@ -4,7 +4,10 @@ import { approximate, isAddressVariable, type KeyMeaning } from './key-parts.ts'
 import type { GeoVariable, MapVariable } from './variables.ts';
 
 /** A network inside of another may have a key again, and then the other cannot be exempt. */
-export function exemptBy({ source, networks }: GeoVariable, keyOf: (result: string) => string): string[] {
+export function exemptBy(
+  { source, networks }: GeoVariable,
+  keyOf: (result: string) => string,
+): string[] {
   if (source !== undefined && !isAddressVariable(source.slice(1))) return [];
   const limited = networks.filter(({ result }) => keyOf(result) !== '').map((each) => each.network);
   const unlimited = networks.filter(({ result }) => keyOf(result) === '');

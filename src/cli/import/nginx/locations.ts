@@ -1,11 +1,6 @@
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
-import {
-  onePath,
-  type PathTemplates,
-  templatesOf,
-  templatesOfPath,
-} from '../shared/path-regex.ts';
+import { onePath, type PathTemplates, templatesOf, templatesOfPath } from '../shared/path-regex.ts';
 import { ANY_PATH } from '../shared/paths.ts';
 import { type Level, levelOf, NO_LIMITS } from './limits.ts';
 import { type Rewrite, rewritesOf, targetsOf } from './targets.ts';
@@ -76,7 +71,11 @@ function nameOf({ args: [first = '', second] }: Directive): { kind: LocationKind
   const sign = second === undefined ? (/^(=|~\*|~|\^~)/.exec(first)?.[0] ?? '') : first;
   const path = second ?? first.slice(sign.length);
   if (path.startsWith('@')) return { kind: 'named', path };
-  const kinds: Readonly<Record<string, LocationKind>> = { '=': 'exact', '^~': 'final', '': 'prefix' };
+  const kinds: Readonly<Record<string, LocationKind>> = {
+    '=': 'exact',
+    '^~': 'final',
+    '': 'prefix',
+  };
   return { kind: kinds[sign] ?? 'regex', path };
 }
 

@@ -1,12 +1,7 @@
 /** What a map counts by. */
 import { templatesOf, templatesOfPath } from '../shared/path-regex.ts';
 import { countedMethods } from '../shared/request-set.ts';
-import {
-  approximate,
-  isAddressHeader,
-  isAddressVariable,
-  type KeyMeaning,
-} from './key-parts.ts';
+import { approximate, isAddressHeader, isAddressVariable, type KeyMeaning } from './key-parts.ts';
 import type { MapVariable } from './variables.ts';
 
 const ADDRESS_OR_NETWORK = /^[0-9a-f]*[.:][0-9a-f.:]*(\/\d{1,3})?$/i;
@@ -90,7 +85,10 @@ function pathMeaning(map: MapVariable, read: ReadKey): KeyMeaning {
   const paths = found.flatMap((each) => each?.templates ?? []);
   if (typeof first !== 'object' || paths.length === 0) return only(map);
   const left = keyed.filter((_, i) => found[i] === undefined).map(({ pattern }) => pattern);
-  const more = left.length === 0 ? '' : `. A policy file cannot have ${left.join(', ')}: write policies for these`;
+  const more =
+    left.length === 0
+      ? ''
+      : `. A policy file cannot have ${left.join(', ')}: write policies for these`;
   const why = `the map gives a key to some values of ${map.source}, so the limit holds for ${paths.join(', ')}${more}`;
   return { ...first, exempt: [], paths, remarks: [...first.remarks, approximate(why)] };
 }

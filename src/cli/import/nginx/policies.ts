@@ -44,7 +44,10 @@ export function policiesOf(http: readonly Directive[], rules: Rules): NginxPolic
   };
   for (const { answer } of made.made) {
     const place = isWhole(answer) ? 'default' : `${answer.set.host ?? ''}${answer.set.template}`;
-    use(answer.limited.flatMap(({ zones }) => zones), place);
+    use(
+      answer.limited.flatMap(({ zones }) => zones),
+      place,
+    );
   }
   if (whole === around && around !== undefined) use(around.zones, 'default');
   const policies = made.made.filter(({ answer }) => !isWhole(answer));
@@ -108,5 +111,7 @@ const GENERAL =
 
 function generalFindings(servers: readonly Server[]): Finding[] {
   if (servers.filter(({ answersItself }) => !answersItself).length < 2) return [];
-  return answering(servers, undefined).map(({ location }) => note(location.place, 'server', GENERAL));
+  return answering(servers, undefined).map(({ location }) =>
+    note(location.place, 'server', GENERAL),
+  );
 }

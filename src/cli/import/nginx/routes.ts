@@ -16,21 +16,23 @@ export interface NginxRoute extends LimitedRoute {
   readonly zones: readonly string[];
 }
 
-type Way = Pick<NginxRoute, 'title' | 'place' | 'condition' | 'isNarrower' | 'isRewrite' | 'location'>;
+type Way = Pick<
+  NginxRoute,
+  'title' | 'place' | 'condition' | 'isNarrower' | 'isRewrite' | 'location'
+>;
 
 export class RouteReader {
   readonly findings: Finding[] = [];
-  readonly #servers: readonly Server[];
+  readonly #general: ReadonlySet<Server>;
   readonly #rules: Rules;
 
   constructor(servers: readonly Server[], rules: Rules) {
-    this.#servers = servers;
+    this.#general = new Set(answering(servers, undefined));
     this.#rules = rules;
   }
 
   routesOf(server: Server): NginxRoute[] {
-    const isGeneral = answering(this.#servers, undefined).includes(server);
-    const hosts = [...(isGeneral ? [undefined] : []), ...server.hosts];
+    const hosts = [...(this.#general.has(server) ? [undefined] : []), ...server.hosts];
     const known = reached(server.location);
     const all = everyLocation(server.location);
     const routes = all.flatMap((location) => [
@@ -79,7 +81,9 @@ export class RouteReader {
     const condition = isConditional || paths.isWider ? 'this condition' : undefined;
     const { isNarrower } = paths;
     const way: Way = { title, place, condition, isNarrower, isRewrite: true, location };
-    const inside = paths.templates.map((each) => (each === ANY_PATH ? location.paths?.templates[0] ?? each : each));
+    const inside = paths.templates.map((each) =>
+      each === ANY_PATH ? (location.paths?.templates[0] ?? each) : each,
+    );
     return inside.flatMap((template) => this.#routes(server, level, { ...way, template }));
   }
 

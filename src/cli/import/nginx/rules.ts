@@ -99,7 +99,11 @@ export class Rules {
 /** Methods with the same limits are one group. */
 function methodGroups(carried: readonly CarriedLimit[]): string[][] {
   const methods = [...new Set(carried.flatMap((each) => each.methods?.names ?? []))];
-  return [...Map.groupBy(methods, (method) => carried.map((each) => holdsFor(each, method)).join()).values()];
+  return [
+    ...Map.groupBy(methods, (method) =>
+      carried.map((each) => holdsFor(each, method)).join(),
+    ).values(),
+  ];
 }
 
 function holdsAt({ paths }: CarriedLimit, path: string | undefined): boolean {

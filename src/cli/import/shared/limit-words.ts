@@ -3,7 +3,8 @@ import type { YamlNode } from './yaml-node.ts';
 
 /** `rate-limiting_902`, `customRateLimit`, `throttle`; not `generate-id`. */
 const NAME = /(?<![A-Za-z])rate|Rate|rate[-_]?limit|throttl|quota/;
-const PERIOD = /^(?:(?:per|requests_per|limit_per)_?)?(?:second|minute|hour|day|week|month|year)s?$/;
+const PERIOD =
+  /^(?:(?:per|requests_per|limit_per)_?)?(?:second|minute|hour|day|week|month|year)s?$/;
 const WINDOW = /^(?:window|period|interval|time_?window)/;
 const COUNT = /^(?:limit|average|burst|requests|max_?requests|rate)s?$/;
 
@@ -19,7 +20,9 @@ export function hasLimits(node: YamlNode | undefined, depth = 0): boolean {
   const entries = node.entries();
   return (
     isLimit(entries.map(([key, value]) => [key, value.texts()])) ||
-    [...entries.map(([, value]) => value), ...node.items()].some((each) => hasLimits(each, depth + 1))
+    [...entries.map(([, value]) => value), ...node.items()].some((each) =>
+      hasLimits(each, depth + 1),
+    )
   );
 }
 

@@ -12,7 +12,8 @@ const MAX_LENGTH = 500;
 const SEGMENT =
   /^(?:\[\^\/?\]\+|\\[dw]\+|\\d\{\d+(?:,\d*)?\}|\[(?:[\w-]|\\[dw.-])+\](?:\+|\{[1-9]\d*(?:,\d*)?\})|\.\+(?=\/))/;
 /** What stands for a single character, or for some or none of a segment. */
-const CHARACTERS = /^(?:\.(?![*+?{])|(?:\.|\\[dw]|\[(?:[\w-]|\\[dw.-])+\])\??(?![*+?{])|\[\^\/\]\*|\\[dw]\*)/;
+const CHARACTERS =
+  /^(?:\.(?![*+?{])|(?:\.|\\[dw]|\[(?:[\w-]|\\[dw.-])+\])\??(?![*+?{])|\[\^\/\]\*|\\[dw]\*)/;
 /** People forget the backslash before the dot of `/robots.txt`. */
 const DOT_OF_NAME = /^\.(?=[a-z][a-z0-9]{1,4}(?:[/$|()]|$))/i;
 /** A group around one of these, which may have a name. */
@@ -153,11 +154,13 @@ function unescaped(text: string): string | undefined {
   return text.replaceAll(/\\(.)/g, '$1');
 }
 
-const ANY = /[\x01\x03]/;
+function isAny(segment: string): boolean {
+  return segment.includes(ANY_SEGMENT) || segment.includes(ANY_PART);
+}
 
 /** A segment of which only a part may be any text. */
 function hasPart(path: string): boolean {
-  return path.split('/').some((segment) => ANY.test(segment) && segment !== ANY_SEGMENT);
+  return path.split('/').some((segment) => isAny(segment) && segment !== ANY_SEGMENT);
 }
 
 /** A rest must be whole segments. A segment with any text becomes a parameter, if the path has a literal one. */
@@ -169,9 +172,9 @@ function templateOf(path: string, ends: boolean): string | undefined {
   const last = segments.at(-1) ?? '';
   // `/api` without an end matches `/apis` too. As with locations, `/api` and what is below it is meant.
   const named = last === '' ? segments.slice(0, -1) : segments;
-  if (hasPart(known) && named.every((segment) => ANY.test(segment))) return undefined;
+  if (hasPart(known) && named.every((segment) => isAny(segment))) return undefined;
   if (named.some((segment) => segment === '' || segment.includes(ANY_REST))) return undefined;
-  const written = named.map((segment, i) => (ANY.test(segment) ? `:p${i + 1}` : segmentText(segment)));
+  const written = named.map((segment, i) => (isAny(segment) ? `:p${i + 1}` : segmentText(segment)));
   if (written.length === 0) return isOpen ? ANY_PATH : literalPath('/');
   return valid(`/${written.join('/')}${isOpen ? '/*' : ''}`);
 }

@@ -1,4 +1,4 @@
-import { lineText, type FilePlace } from '../../proxy-files/file-place.ts';
+import { type FilePlace, lineText } from '../../proxy-files/file-place.ts';
 import { approximate, type Finding } from './finding.ts';
 import { type Answer, isCertain, type LimitedRoute } from './routes.ts';
 
@@ -36,14 +36,22 @@ function findingsOf(route: LimitedRoute, others: readonly LimitedRoute[]): Findi
     if (isLimited && names.length === 0)
       add(`${unlike} The policy applies to requests whether they match or not.`);
     else if (isLimited)
-      add(`${unlike} The policy applies to requests whether they match or not, and has the limits of ${shown}, too.`);
+      add(
+        `${unlike} The policy applies to requests whether they match or not, and has the limits of ${shown}, too.`,
+      );
     else if (names.length > 0)
-      add(`${unlike} Requests of ${template} have the limits of ${shown}, whether they match or not. To let clients pass, list them in "exempt".`);
+      add(
+        `${unlike} Requests of ${template} have the limits of ${shown}, whether they match or not. To let clients pass, list them in "exempt".`,
+      );
   } else if (names.length > 0) {
-    add(`of a request of ${template}, headgate cannot see whether this or ${shown} answers it, so the limits of both apply.`);
+    add(
+      `of a request of ${template}, headgate cannot see whether this or ${shown} answers it, so the limits of both apply.`,
+    );
   }
   if (isNarrower === true && isLimited)
-    add(`the expression also matches paths that a policy file cannot name. The policy is for ${template}.`);
+    add(
+      `the expression also matches paths that a policy file cannot name. The policy is for ${template}.`,
+    );
   return findings;
 }
 

@@ -28,10 +28,7 @@ export interface LimitedRoute extends RequestSet {
 }
 
 /** The routes that match all requests of a set, the one that answers first. Of some, nobody can know which comes first. */
-export type RouteOrder<R> = (
-  matching: readonly R[],
-  set: RequestSet,
-) => readonly (readonly R[])[];
+export type RouteOrder<R> = (matching: readonly R[], set: RequestSet) => readonly (readonly R[])[];
 
 export interface RoutesOptions<R> {
   /** The owner of requests that no route matches. */
@@ -44,7 +41,8 @@ export interface Answer<R> {
   readonly set: RequestSet;
   readonly found: readonly R[];
   readonly limited: readonly R[];
-  readonly owner: string;
+  /** Undefined if nobody knows what limits them: the policy around the set applies. */
+  readonly owner: string | undefined;
 }
 
 export interface RoutePolicies<R> {
@@ -98,11 +96,14 @@ function bounded<R extends LimitedRoute>(route: R, findings: Finding[]): R {
 function answerOf<R extends LimitedRoute>(
   set: RequestSet,
   routes: readonly R[],
-  { order = byRank, fallback = '' }: RoutesOptions<R>,
+  { order = byRank }: RoutesOptions<R>,
 ): Answer<R> {
   const found: R[] = [];
   const ended = new Set<string>();
-  for (const tier of order(routes.filter((each) => contains(each, set)), set)) {
+  for (const tier of order(
+    routes.filter((each) => contains(each, set)),
+    set,
+  )) {
     const open = tier.filter(({ entry = '' }) => !ended.has(entry));
     found.push(...open);
     for (const { entry = '' } of open.filter(isCertain)) ended.add(entry);
@@ -110,7 +111,7 @@ function answerOf<R extends LimitedRoute>(
   const byOwner = Map.groupBy(found, ({ owner }) => owner);
   const limited = [...byOwner.values()].flatMap((all) => all.find(isLimited) ?? []);
   const owners = new Set(limited.flatMap(({ owner }) => owner.split('\n')));
-  const unlimited = ended.size > 0 ? '' : fallback;
+  const unlimited = ended.size > 0 ? '' : undefined;
   const owner = limited.length > 0 ? [...owners].sort().join('\n') : unlimited;
   return { set, found, limited, owner };
 }
@@ -150,7 +151,7 @@ function withoutRepeated<R extends LimitedRoute>(
       if (around !== undefined && each.order >= around.order) continue;
       if (contains(each.answer.set, set)) around = each;
     }
-    if ((around?.answer.owner ?? fallback) === answer.owner) continue;
+    if (answer.owner === undefined || answer.owner === (around?.answer.owner ?? fallback)) continue;
     kept.push({ answer, order: routeOrder({ ...set, path: set.template }) });
   }
   return kept.map(({ answer }) => answer);
@@ -187,7 +188,8 @@ export function notLimited(where: string): ImportedRules {
 export function policiesByOwner<R>({ made }: RoutePolicies<R>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { answer } of made) {
-    for (const owner of answer.owner.split('\n')) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    for (const owner of (answer.owner ?? '').split('\n'))
+      counts.set(owner, (counts.get(owner) ?? 0) + 1);
   }
   return counts;
 }

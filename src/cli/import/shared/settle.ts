@@ -3,6 +3,7 @@ import { checkMethodName } from '../../../gateway/config/policy-file/match.ts';
 import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
 import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { withinBounds } from './bounds.ts';
 import { type Finding, findingLine, leftOut, wrongSource } from './finding.ts';
 import type {
   ImportedFile,
@@ -11,7 +12,6 @@ import type {
   ImportedPolicy,
   ImportedRules,
 } from './imported-limit.ts';
-import { withinBounds } from './bounds.ts';
 import { PolicyNames } from './names.ts';
 import { multiplied, rateText, windowProblem } from './rates.ts';
 
@@ -81,9 +81,9 @@ function settledRules<R extends ImportedRules>(rules: R, place: FilePlace, findi
   const kept: ImportedLimit[] = [];
   for (const limit of rules.limits) {
     const bounded = withinBounds(limit, place, findings);
-    const settled = bounded && apart(bounded, kept, () =>
-      findings.push(leftOut(place, rateText(bounded.rate), TOO_MANY)),
-    );
+    const settled =
+      bounded &&
+      apart(bounded, kept, () => findings.push(leftOut(place, rateText(bounded.rate), TOO_MANY)));
     if (settled !== undefined) kept.push(settled);
   }
   const needed = kept.filter((each) => !kept.some((other) => undercuts(other, each)));

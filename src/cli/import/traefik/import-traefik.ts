@@ -15,8 +15,8 @@ import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
-import { dynamicParts, type Middleware, type Router } from './parts.ts';
 import { isOtherLimit, otherMiddleware } from './other-middlewares.ts';
+import { dynamicParts, type Middleware, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
 export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
@@ -129,7 +129,8 @@ class RouterReader {
       const known = this.#byName.get(name) ?? [];
       if (known.length === 0) {
         isLeftOut = true;
-        if (isLimitName(name)) this.findings.push(leftOut(place, `middleware ${name} of router ${router}`, ELSEWHERE));
+        if (isLimitName(name))
+          this.findings.push(leftOut(place, `middleware ${name} of router ${router}`, ELSEWHERE));
       }
       pending.unshift(...known.flatMap(({ chain, kind }) => (kind === 'chain' ? chain : [])));
       used.push(...known.filter((each) => this.#limiters.has(each)));
@@ -139,7 +140,8 @@ class RouterReader {
   }
 }
 
-const ELSEWHERE = 'it is not in this file. Import the file that has it, or write a policy with its limit.';
+const ELSEWHERE =
+  'it is not in this file. Import the file that has it, or write a policy with its limit.';
 
 /** The highest priority wins. Without one, the longest rule has the highest. */
 function rankOf({ priority, rule }: Router): number {

@@ -48,7 +48,9 @@ export function rateLimitOf(middleware: Middleware): RateLimit {
   const what = `rateLimit ${name}`;
   const { per, ...source } = sourceOf(middleware, findings);
   if (average === 0 && !/^(0*|-\d+)$/.test(options.get('average')?.text.trim() ?? '')) {
-    findings.push(leftOut(place, what, 'its average is not a whole number. Write a limit by hand.'));
+    findings.push(
+      leftOut(place, what, 'its average is not a whole number. Write a limit by hand.'),
+    );
     return { ...source, findings };
   }
   if (average === 0) {

@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { ImportKind } from '../../../../src/cli/import/kinds.ts';
 import { ingressModel } from '../../../support/import-models/ingress-nginx.ts';
 import { kongModel } from '../../../support/import-models/kong.ts';
-import { everyRequest, type Model, type ModelRequest } from '../../../support/import-models/model.ts';
+import {
+  everyRequest,
+  type Model,
+  type ModelRequest,
+} from '../../../support/import-models/model.ts';
 import { nginxModel } from '../../../support/import-models/nginx.ts';
 import { traefikModel } from '../../../support/import-models/traefik.ts';
 import { importText } from '../../../support/imports.ts';
@@ -61,7 +65,8 @@ describe.each(Object.entries(MODELS))('%s', (kind, makeModel) => {
       for (const request of everyRequest()) {
         const mistake = mistakeOf(model, request, limitsOf(request), seen);
         const isTold = findings.some(({ message }) => message.startsWith(mistake ?? ''));
-        if (mistake !== undefined && !isTold) expect.fail(`${mistake}: ${JSON.stringify(request)}\n${model.text}\n${text}`);
+        if (mistake !== undefined && !isTold)
+          expect.fail(`${mistake}: ${JSON.stringify(request)}\n${model.text}\n${text}`);
       }
     }
     expect(Math.min(seen.limited, seen.unlimited, seen.same)).toBeGreaterThan(50);
