@@ -34,7 +34,7 @@ export async function runImport(kind: ImportKind, file: string, flags: ImportFla
   });
   if (!imported.hasLimits) {
     complain(imported.findings.map(findingLine));
-    const message = `${displayName(file)}: nothing was carried over, so nothing was written. Write the policies by hand: docs/policy-file.md`;
+    const message = `${isInput ? 'standard input' : displayName(file)}: nothing was carried over, so nothing was written. Write the policies by hand: docs/policy-file.md`;
     throw new CommandFailed(EXIT_FAULT, message);
   }
   if (flags.out === undefined) sayFile(imported.text);
