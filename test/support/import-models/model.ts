@@ -22,7 +22,7 @@ export interface Model {
   readonly isSayable: boolean;
 }
 
-export const HOSTS = ['a.example.com', 'b.example.com', 'elsewhere.test'];
+const HOSTS = ['a.example.com', 'b.example.com', 'elsewhere.test'];
 /** No segment begins with another one, because headgate reads prefixes by whole segments. */
 export const PATHS = [
   '/',

@@ -17,7 +17,8 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const plugins = new Map(defined.map((object) => [keyOf(object), pluginOf(object)]));
   const attachedTo = (object: KubernetesObject): Plugin[] =>
     annotationList(object, 'konghq.com/plugins').flatMap(
-      (name) => plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? [],
+      (name) =>
+        plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? missing(name, object),
     );
   const services = new Map(
     ofKind(/^Service$/).map((object) => {
@@ -43,6 +44,10 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const consumers = ofConsumers.map(({ plugin, consumer }) => ({ ...plugin, consumer }));
   const unused = [...plugins.values()].filter((plugin) => !attached.has(plugin));
   return { routes, global, loose: [...consumers, ...others, ...unused] };
+}
+
+function missing(name: string, { node }: KubernetesObject): Plugin {
+  return { name, config: undefined, place: node.place, isMissing: true };
 }
 
 /** Cluster plugins have no namespace. */

@@ -7,6 +7,8 @@ export interface Plugin {
   readonly place: FilePlace;
   /** `consumer ann`, if it holds for one consumer or a group alone. */
   readonly consumer?: string | undefined;
+  /** An object names it, and it is not in the file. */
+  readonly isMissing?: boolean;
 }
 
 export interface Route {

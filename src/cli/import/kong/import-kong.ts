@@ -79,14 +79,17 @@ function everyPlugin({ routes, global, loose }: Entities): Plugin[] {
   return [...new Set([...global, ...ofRoutes.flat(), ...loose])];
 }
 
-function isLimiting({ name }: Plugin): boolean {
-  return RATE_LIMITING.includes(name);
+function isLimiting({ name, isMissing }: Plugin): boolean {
+  return isMissing !== true && RATE_LIMITING.includes(name);
 }
 
 /** Kong runs one plugin of each kind: that of the route, else that of the service, else the one for all requests. */
 function effective(plugins: readonly Plugin[]): Plugin[] {
   return RATE_LIMITING.flatMap(
-    (name) => plugins.find((each) => each.name === name && each.consumer === undefined) ?? [],
+    (name) =>
+      plugins.find(
+        (each) => isLimiting(each) && each.name === name && each.consumer === undefined,
+      ) ?? [],
   );
 }
 

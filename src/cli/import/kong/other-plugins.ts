@@ -16,11 +16,15 @@ const REASONS: Readonly<Record<string, string>> = {
 const UNKNOWN =
   'headgate does not know this plugin, which looks like a limit. Keep it, or write a policy with its limits.';
 
-export function isOtherLimit({ name, config }: Plugin): boolean {
+const MISSING = 'it is not in this file. If it limits requests, import the file that has it, too.';
+
+export function isOtherLimit({ name, config, isMissing }: Plugin): boolean {
+  if (isMissing === true) return true;
   if (RATE_LIMITING.includes(name)) return false;
   return Object.hasOwn(REASONS, name) || isLimitName(name) || hasLimits(config);
 }
 
-export function otherPlugin({ name, place }: Plugin): Finding {
+export function otherPlugin({ name, place, isMissing }: Plugin): Finding {
+  if (isMissing === true) return leftOut(place, name, MISSING);
   return leftOut(place, name, (Object.hasOwn(REASONS, name) && REASONS[name]) || UNKNOWN);
 }

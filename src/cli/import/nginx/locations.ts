@@ -5,7 +5,7 @@ import { ANY_PATH } from '../shared/paths.ts';
 import { type Level, levelOf, NO_LIMITS } from './limits.ts';
 import { type Rewrite, rewritesOf, targetsOf } from './targets.ts';
 
-export type LocationKind = 'exact' | 'final' | 'prefix' | 'regex' | 'named' | 'server';
+type LocationKind = 'exact' | 'final' | 'prefix' | 'regex' | 'named' | 'server';
 
 export interface Location {
   /** `location = /login` */

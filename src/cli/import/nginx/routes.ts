@@ -43,10 +43,10 @@ export class RouteReader {
   }
 
   #ofLocation(server: Server, location: Location, known: ReadonlySet<Location>): NginxRoute[] {
-    const { paths, title, place } = location;
+    const { paths, title, place, kind } = location;
     const { level, from } = continued(server.location, location);
     if (paths === undefined) {
-      if (!known.has(location)) this.#leave(server, location);
+      if (!known.has(location) || kind === 'regex') this.#leave(server, location);
       return [];
     }
     for (const { title: next } of from) {

@@ -16,7 +16,7 @@ export function contains(outer: RequestSet, inner: RequestSet): boolean {
   );
 }
 
-export function setKey({ host = '', template, methods }: RequestSet): string {
+function setKey({ host = '', template, methods }: RequestSet): string {
   return JSON.stringify([host, template.toLowerCase(), methods && [...methods].sort()]);
 }
 

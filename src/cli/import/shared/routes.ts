@@ -28,7 +28,7 @@ export interface LimitedRoute extends RequestSet {
 }
 
 /** The routes that match all requests of a set, the one that answers first. Of some, nobody can know which comes first. */
-export type RouteOrder<R> = (matching: readonly R[], set: RequestSet) => readonly (readonly R[])[];
+type RouteOrder<R> = (matching: readonly R[], set: RequestSet) => readonly (readonly R[])[];
 
 export interface RoutesOptions<R> {
   /** The owner of requests that no route matches. */

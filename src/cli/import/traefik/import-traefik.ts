@@ -129,7 +129,7 @@ class RouterReader {
       const known = this.#byName.get(name) ?? [];
       if (known.length === 0) {
         isLeftOut = true;
-        if (isLimitName(name))
+        if (isLimitName(name) || /limit/i.test(name))
           this.findings.push(leftOut(place, `middleware ${name} of router ${router}`, ELSEWHERE));
       }
       pending.unshift(...known.flatMap(({ chain, kind }) => (kind === 'chain' ? chain : [])));

@@ -4,14 +4,14 @@ import type { ImportKind } from '../../../../src/cli/import/kinds.ts';
 import { importText } from '../../../support/imports.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 
-/** The limits of a GET, such as `5/60s burst 5`; none if it is not limited. */
+/** The limits of a GET in a minute, such as `5/60s`; none if it is not limited. */
 function limitsOf(policies: string, path: string, method = 'GET'): string[] {
   const request = { method, host: 'api.example.com', target: path, policy: undefined, missing: [] };
   const applied = policySetFrom(policies).policiesFor(request);
   return applied
     .filter(({ mode }) => mode === 'enforce')
     .flatMap(({ limits }) =>
-      limits.map(({ quota }) => `${quota.limit}/${quota.windowMs / 1_000}s`),
+      limits.map(({ quota }) => `${(quota.limit * 60_000) / quota.windowMs}/60s`),
     );
 }
 
@@ -76,7 +76,7 @@ const CONDITIONS: readonly [ImportKind, string, string][] = [
     'PathRegexp(`x.+y`)',
   ].map((condition): [ImportKind, string, string] => [
     'traefik',
-    traefik(`    x: { rule: PathPrefix(\`/api/x\`) && ${condition} }`),
+    traefik(`    x: { rule: "PathPrefix(\`/api/x\`) && ${condition}" }`),
     condition,
   ]),
   [
@@ -91,7 +91,7 @@ const CONDITIONS: readonly [ImportKind, string, string][] = [
   ],
   [
     'traefik',
-    traefik('    x: { rule: PathPrefix(`/api/x`) && Header(`a`, `b`), middlewares: [big] }'),
+    traefik('    x: { rule: "PathPrefix(`/api/x`) && Header(`a`, `b`)", middlewares: [big] }'),
     'the limits of router all',
   ],
   ['nginx', nginx('location /api/x { limit_req zone=cookie; }'), 'headgate does not read cookies'],
@@ -208,6 +208,19 @@ describe('NGINX goes on to a location with limits', () => {
     );
     expect(limitsOf(text, '/')).toEqual(['7/60s']);
   });
+});
+
+test('a plugin that an Ingress names and the file does not have may limit', () => {
+  const plugin =
+    'kind: KongPlugin\nmetadata: { name: rl }\nplugin: rate-limiting\nconfig: { minute: 5, limit_by: ip }';
+  const ingress = (name: string, path: string) =>
+    `kind: Ingress\nmetadata: { name: ${path.slice(1).replaceAll('/', '-')}, annotations: { konghq.com/plugins: ${name} } }\nspec: { rules: [{ http: { paths: [{ path: ${path} }] } }] }`;
+  const file = [plugin, ingress('rl', '/api'), ingress('elsewhere', '/api/x')].join('\n---\n');
+  const { text, findings } = importText('kong', file);
+  expect(limitsOf(text, '/api/x')).toEqual(['5/60s']);
+  expect(findings.map(({ message }) => message)).toContain(
+    'elsewhere: not carried over: it is not in this file. If it limits requests, import the file that has it, too.',
+  );
 });
 
 test('a location with another burst of the same zone has a policy of its own', () => {
