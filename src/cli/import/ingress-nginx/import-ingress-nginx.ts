@@ -4,16 +4,12 @@ import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { onePath } from '../shared/path-regex.ts';
 import { ANY_PATH, hostOf } from '../shared/paths.ts';
 import { isRange, sharedBy } from '../shared/ranges.ts';
 import { splitFinding } from '../shared/route-findings.ts';
-import {
-  type LimitedRoute,
-  notLimited,
-  policiesByOwner,
-  policiesOfRoutes,
-} from '../shared/routes.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
 import { type LimitedPath, pathsOf } from './paths.ts';

@@ -3,15 +3,10 @@ import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { suggestedLimit, windowProblem } from '../shared/rates.ts';
 import { splitFinding } from '../shared/route-findings.ts';
-import {
-  type LimitedRoute,
-  notLimited,
-  policiesByOwner,
-  policiesOfRoutes,
-  refuseTooMany,
-} from '../shared/routes.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes, refuseTooMany } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
 import { declarativeEntities } from './declarative.ts';

@@ -2,9 +2,10 @@
 import type { Directive } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, note } from '../shared/finding.ts';
 import type { ImportedPolicy, ImportedRules } from '../shared/imported-limit.ts';
+import type { Answer } from '../shared/limited-route.ts';
 import { ANY_PATH } from '../shared/paths.ts';
 import { narrowness } from '../shared/request-set.ts';
-import { type Answer, policiesOfRoutes, refuseTooMany } from '../shared/routes.ts';
+import { policiesOfRoutes, refuseTooMany } from '../shared/routes.ts';
 import { levelOf, NO_LIMITS, signatureOf } from './limits.ts';
 import { inOrder, type Location } from './locations.ts';
 import { type NginxRoute, RouteReader } from './routes.ts';

@@ -1,7 +1,8 @@
 import { lineText } from '../../proxy-files/file-place.ts';
 import { approximate, type Finding, leftOut } from '../shared/finding.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { ANY_PATH, commonPath } from '../shared/paths.ts';
-import { type LimitedRoute, notLimited } from '../shared/routes.ts';
+import { notLimited } from '../shared/routes.ts';
 import { continued, locationAt, reached } from './continued.ts';
 import { type Level, signatureOf } from './limits.ts';
 import { everyLocation, type Location } from './locations.ts';

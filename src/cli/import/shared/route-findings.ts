@@ -1,6 +1,6 @@
 import { type FilePlace, lineText } from '../../proxy-files/file-place.ts';
 import { approximate, type Finding } from './finding.ts';
-import { type Answer, isCertain, type LimitedRoute } from './routes.ts';
+import { type Answer, isCertain, isLimited, type LimitedRoute } from './limited-route.ts';
 
 /** Says where several routes may answer the requests of a policy. */
 export function routeFindings<R extends LimitedRoute>(
@@ -23,8 +23,7 @@ export function routeFindings<R extends LimitedRoute>(
 const UNKNOWN = 'its limits are not carried over, or not in this file.';
 
 function findingsOf(route: LimitedRoute, others: readonly LimitedRoute[]): Finding[] {
-  const { title, place, condition, template, rules, isNarrower } = route;
-  const isLimited = rules.limits.length > 0;
+  const { title, place, condition, template, isNarrower } = route;
   const names = [...new Set(others.map((each) => `${each.title} (${lineText(each.place)})`))];
   const shown = `${names.slice(0, 4).join(', ')}${names.length > 4 ? ' and more' : ''}`;
   const findings: Finding[] = [];
@@ -33,9 +32,9 @@ function findingsOf(route: LimitedRoute, others: readonly LimitedRoute[]): Findi
     if (names.length > 0) add(`${UNKNOWN} Requests of ${template} have the limits of ${shown}.`);
   } else if (condition !== undefined) {
     const unlike = `a policy file cannot have ${condition}.`;
-    if (isLimited && names.length === 0)
+    if (isLimited(route) && names.length === 0)
       add(`${unlike} The policy applies to requests whether they match or not.`);
-    else if (isLimited)
+    else if (isLimited(route))
       add(
         `${unlike} The policy applies to requests whether they match or not, and has the limits of ${shown}, too.`,
       );
@@ -48,7 +47,7 @@ function findingsOf(route: LimitedRoute, others: readonly LimitedRoute[]): Findi
       `of a request of ${template}, headgate cannot see whether this or ${shown} answers it, so the limits of both apply.`,
     );
   }
-  if (isNarrower === true && isLimited)
+  if (isNarrower === true && isLimited(route))
     add(
       `the expression also matches paths that a policy file cannot name. The policy is for ${template}.`,
     );

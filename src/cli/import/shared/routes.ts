@@ -1,31 +1,11 @@
 /** Makes policies out of routes: one for each set of requests whose limits differ from those around it. */
 import { routeOrder } from '../../../gateway/core/matching/matcher.ts';
-import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { withinBounds } from './bounds.ts';
 import { type Finding, wrongSource } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
+import { type Answer, isCertain, isLimited, type LimitedRoute } from './limited-route.ts';
 import { contains, narrowness, type RequestSet, withOverlaps } from './request-set.ts';
 import { routeFindings } from './route-findings.ts';
-
-export interface LimitedRoute extends RequestSet {
-  /** What counts its requests together; empty if they are not limited. */
-  readonly owner: string;
-  readonly name: string;
-  /** What people call it: `router api`. */
-  readonly title: string;
-  readonly rules: ImportedRules;
-  /** The route answers only requests that fulfil this, too, which a policy file cannot have: `its headers`. */
-  readonly condition?: string | undefined;
-  /** It has limits, and none could be carried over. */
-  readonly isLeftOut?: boolean;
-  /** The expression of the route matches more paths than the template. */
-  readonly isNarrower?: boolean;
-  /** A route takes no requests from those of other entry points. */
-  readonly entry?: string | undefined;
-  /** Of the routes of a request, the one with the highest numbers answers, the first number first. */
-  readonly rank?: readonly number[];
-  readonly place: FilePlace;
-}
 
 /** The routes that match all requests of a set, the one that answers first. Of some, nobody can know which comes first. */
 type RouteOrder<R> = (matching: readonly R[], set: RequestSet) => readonly (readonly R[])[];
@@ -34,15 +14,6 @@ export interface RoutesOptions<R> {
   /** The owner of requests that no route matches. */
   readonly fallback?: string;
   readonly order?: RouteOrder<R>;
-}
-
-/** The routes that may answer requests of a set which are in no smaller set. */
-export interface Answer<R> {
-  readonly set: RequestSet;
-  readonly found: readonly R[];
-  readonly limited: readonly R[];
-  /** Undefined if nobody knows what limits them: the policy around the set applies. */
-  readonly owner: string | undefined;
 }
 
 export interface RoutePolicies<R> {
@@ -114,15 +85,6 @@ function answerOf<R extends LimitedRoute>(
   const unlimited = ended.size > 0 ? '' : undefined;
   const owner = limited.length > 0 ? [...owners].sort().join('\n') : unlimited;
   return { set, found, limited, owner };
-}
-
-function isLimited({ rules }: LimitedRoute): boolean {
-  return rules.limits.length > 0;
-}
-
-/** No route behind it gets a request of its set. */
-export function isCertain({ condition, isLeftOut }: LimitedRoute): boolean {
-  return condition === undefined && isLeftOut !== true;
 }
 
 function byRank<R extends LimitedRoute>(matching: readonly R[]): R[][] {

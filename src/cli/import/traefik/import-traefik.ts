@@ -3,14 +3,10 @@ import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.t
 import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
 import { isLimitName } from '../shared/limit-words.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { suggestedLimit } from '../shared/rates.ts';
 import { splitFinding } from '../shared/route-findings.ts';
-import {
-  type LimitedRoute,
-  notLimited,
-  policiesByOwner,
-  policiesOfRoutes,
-} from '../shared/routes.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
 import { labelParts } from './labels.ts';
