@@ -1,5 +1,5 @@
 /** `headgate import` as people run it, and a gateway with its result beside the real NGINX that it comes from. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
@@ -135,12 +135,23 @@ describe('the command', () => {
 
   test('escapes what terminals would obey', async () => {
     const cwd = newFolder();
-    const text = `limit_req_zone $remote_addr zone=\u001b[31m:1m rate=1r/s; server { limit_req zone="\u001b]0;x" burst=1; limit_req zone="\u001b[31m"; }`;
+    const text = `limit_req_zone $remote_addr zone=a:1m rate=1r/s; server { limit_req zone=a; limit_req zone="\u001b]0;x" burst=1; limit_req zone="\u001b[31m"; }`;
     writeFileSync(join(cwd, 'a.conf'), text);
     const run = await runCommand(['import', 'nginx', 'a.conf'], { cwd });
     expect(run.code).toBe(0);
     expect(run.stdout + run.stderr).not.toContain('\u001b');
   });
+});
+
+test('a configuration of which nothing can be carried over is a failure', async () => {
+  const input = 'limit_req_zone $cookie_id zone=a:1m rate=1r/s; server { limit_req zone=a; }';
+  const cwd = newFolder();
+  const args = ['import', 'nginx', '-', '--out', 'policies.yaml'];
+  const run = await runCommand(args, { cwd, input });
+  expect(run).toMatchObject({ code: 1, stdout: '' });
+  expect(run.stderr).toContain('not carried over: headgate does not read cookies.');
+  expect(run.stderr).toContain('standard input: nothing was carried over, so nothing was written.');
+  expect(existsSync(join(cwd, 'policies.yaml'))).toBe(false);
 });
 
 /** One request a minute, so that no bucket fills again while the test runs. Each zone is used once. */
@@ -208,6 +219,7 @@ http {
   limit_req_zone $binary_remote_addr zone=own:1m rate=1r/m;
   limit_req_status 429;
   limit_req zone=all burst=30 nodelay;
+  server { listen 127.0.0.1:PORT default_server; return 444; }
   server {
     listen 127.0.0.1:PORT;
     server_name www.example.com;

@@ -23,6 +23,8 @@ export interface Imported {
   readonly findings: readonly Finding[];
   readonly policies: number;
   readonly limitsFound: number;
+  /** Some limit of the source is in the policy file. */
+  readonly hasLimits: boolean;
 }
 
 /** Throws an ImportError if the text is not what the kind says. It never runs what it reads. */
@@ -35,5 +37,6 @@ export function importPolicies(
   const file = settle(CONVERTERS[kind](source), name);
   const { policies, findings, limitsFound } = file;
   const text = writePolicyFile(file, { ...options, kind, source: name });
-  return { text, findings, policies: policies.length, limitsFound };
+  const hasLimits = [file.default, ...policies].some((each) => (each?.limits.length ?? 0) > 0);
+  return { text, findings, policies: policies.length, limitsFound, hasLimits };
 }

@@ -18,7 +18,7 @@ export interface ImportFlags {
 
 const STANDARD_INPUT = '-';
 
-/** Throws a CommandFailed if the file cannot be read, is not of this kind, or the result cannot be written. */
+/** Throws a CommandFailed if the file cannot be read, has no limit that can be carried over, or the result cannot be written. */
 export async function runImport(kind: ImportKind, file: string, flags: ImportFlags): Promise<void> {
   const isInput = file === STANDARD_INPUT;
   const input = isInput ? await text(process.stdin) : undefined;
@@ -32,6 +32,11 @@ export async function runImport(kind: ImportKind, file: string, flags: ImportFla
         : open(join(process.cwd(), STANDARD_INPUT), input, 'standard input');
     return importPolicies(kind, source, options);
   });
+  if (!imported.hasLimits) {
+    complain(imported.findings.map(findingLine));
+    const message = `${isInput ? 'standard input' : displayName(file)}: nothing was carried over, so nothing was written. Write the policies by hand: docs/policy-file.md`;
+    throw new CommandFailed(EXIT_FAULT, message);
+  }
   if (flags.out === undefined) sayFile(imported.text);
   else await writeOut(flags.out, imported.text, flags.force === true);
   complain([...imported.findings.map(findingLine), summary(imported, flags.out)]);

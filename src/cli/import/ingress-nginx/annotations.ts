@@ -14,6 +14,8 @@ export interface AnnotatedLimit {
 export interface Annotated {
   readonly limits: readonly AnnotatedLimit[];
   readonly exempt: readonly string[];
+  /** It has limits of requests that are not carried over. */
+  readonly isLeftOut: boolean;
   readonly findings: readonly Finding[];
 }
 
@@ -23,6 +25,9 @@ const NAME =
 const WINDOWS_MS = { 'limit-rps': 1_000, 'limit-rpm': 60_000 } as const;
 /** ingress-nginx uses this one without an annotation limit-burst-multiplier. */
 const BURST_MULTIPLIER = 5;
+
+/** The others limit connections or bandwidth. */
+const OF_REQUESTS = /^global-rate-limit|-snippet$/;
 
 const LEFT_OUT: Readonly<Record<string, string>> = {
   'limit-connections': 'headgate counts requests, and not open connections. Keep this annotation.',
@@ -55,8 +60,12 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     return [{ annotation, rate, burst: limit * multiplier + 1, place: node.place }];
   });
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
-  findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
-  return { limits, exempt: listed(allowed?.text ?? ''), findings };
+  const others = known.flatMap(([name, node]) => otherLimit(name, node));
+  const isLeftOut =
+    findings.length > 0 ||
+    known.some((each) => OF_REQUESTS.test(each[0]) && otherLimit(...each).length > 0);
+  findings.push(...others);
+  return { limits, exempt: listed(allowed?.text ?? ''), isLeftOut, findings };
 }
 
 function otherLimit(name: string, node: YamlNode): Finding[] {

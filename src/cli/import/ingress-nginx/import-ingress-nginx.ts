@@ -1,12 +1,15 @@
 /** Carries over the annotations by which ingress-nginx limits requests. It makes limit_req lines of NGINX from them. */
 import { lineText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
-import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
+import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
-import { hostOf } from '../shared/paths.ts';
-import { isRange } from '../shared/ranges.ts';
-import { type LimitedRoute, notLimited, policiesOfRoutes, splitFinding } from '../shared/routes.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
+import { onePath } from '../shared/path-regex.ts';
+import { ANY_PATH, hostOf } from '../shared/paths.ts';
+import { isRange, sharedBy } from '../shared/ranges.ts';
+import { splitFinding } from '../shared/route-findings.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
 import { type LimitedPath, pathsOf } from './paths.ts';
@@ -26,12 +29,21 @@ export function importIngressNginx({ main: source }: ProxyFiles): ImportedFile {
     throw wrongSource(source.name, message);
   }
   const limited = ingresses.filter(({ annotated }) => annotated.limits.length > 0);
-  const { policies, counts } = policiesOfRoutes(ingresses.flatMap(routesOf));
+  const hasClasses = new Set(ingresses.map(classOf).filter((each) => each !== '')).size > 1;
+  const routes = ingresses
+    .flatMap(routesOf)
+    .map((route) => (hasClasses ? route : { ...route, entry: undefined }));
+  const made = policiesOfRoutes(routes);
+  const counts = policiesByOwner(made);
+  const shared = sharedBy(limited.map(({ annotated }) => annotated.exempt));
   return {
-    exempt: limited.flatMap(exemptOf),
-    policies,
-    findings: ingresses.flatMap((ingress) => findingsOf(ingress, { limited, counts })),
-    limitsFound: ingresses.reduce((sum, { annotated }) => sum + annotated.limits.length, 0),
+    exempt: exemptOf(limited, shared),
+    policies: made.made.map(({ policy }) => policy),
+    findings: [
+      ...ingresses.flatMap((ingress) => findingsOf(ingress, { shared, counts })),
+      ...made.findings,
+    ],
+    limitsFound: ingresses.reduce((sum, { annotated }) => sum + foundIn(annotated), 0),
   };
 }
 
@@ -44,35 +56,69 @@ function readIngress(object: KubernetesObject): ReadIngress {
   const why =
     'ingress-nginx limits the requests of a canary by the annotations of the main Ingress.';
   const findings = annotated.limits.map((each) => leftOut(each.place, limitText(each), why));
-  return { object, annotated: { limits: [], exempt: [], findings }, paths: [] };
+  return { object, annotated: { limits: [], exempt: [], isLeftOut: false, findings }, paths: [] };
 }
 
-function exemptOf({ object, annotated }: ReadIngress): ExemptEntry[] {
-  const comment = `limit-allowlist of Ingress ${titleOf(object)}`;
-  return annotated.exempt.filter(isRange).map((address) => ({ address, comment }));
+function foundIn({ limits, isLeftOut }: Annotated): number {
+  return limits.length + (isLeftOut ? 1 : 0);
+}
+
+/** Controllers of several classes each take requests of their own. */
+function classOf({ object }: ReadIngress): string {
+  const annotation = annotationsOf(object).find(([name]) => name === 'kubernetes.io/ingress.class');
+  return object.node.get('spec', 'ingressClassName')?.text ?? annotation?.[1].text ?? '';
+}
+
+/** "exempt" exempts from every limit, so only what no Ingress limits can be there. */
+function exemptOf(limited: readonly ReadIngress[], shared: readonly string[]): ExemptEntry[] {
+  const [first] = limited;
+  if (first === undefined) return [];
+  const comment = `limit-allowlist of Ingress ${limited.map(({ object }) => titleOf(object)).join(', ')}`;
+  return shared.map((address) => ({ address, comment }));
 }
 
 function titleOf({ namespace, name }: KubernetesObject): string {
   return `${namespace}/${name}`;
 }
 
-function routesOf({ object, annotated, paths }: ReadIngress): LimitedRoute[] {
-  const { name } = object;
-  return paths.flatMap(({ host, template, place }): LimitedRoute[] => {
-    if (template === undefined || !isNameable(host)) return [];
+function routesOf(ingress: ReadIngress): LimitedRoute[] {
+  const { object, annotated, paths } = ingress;
+  const isLimited = annotated.limits.length > 0;
+  return paths.flatMap((path): LimitedRoute[] => {
+    const { host, known, written, place } = path;
+    if (isLimited && !isNameable(path)) return [];
     const where = `Ingress ${titleOf(object)}, ${lineText(place)}`;
-    const route = { name, host: host === undefined ? undefined : hostOf(host), template, place };
-    if (annotated.limits.length === 0) {
-      return [{ ...route, owner: '', rules: notLimited(where) }];
-    }
     const comments = [`from ${annotated.limits.map(limitText).join(', ')} of ${where}`];
     const limits = annotated.limits.map(({ rate, burst }) => ({ rate, burst, per: 'ip' as const }));
-    return [{ ...route, owner: titleOf(object), rules: { limits, comments } }];
+    const { templates, isWider, isNarrower } = known ?? { ...onePath(ANY_PATH), isWider: true };
+    const isOther = isWider || !isNameable(path);
+    return templates.map((template) => ({
+      ...{
+        name: object.name,
+        title: `Ingress ${titleOf(object)}`,
+        template,
+        isNarrower,
+        place,
+        entry: classOf(ingress),
+      },
+      host: host === undefined ? undefined : hostOf(host),
+      condition: isOther ? `the path ${host ?? ''}${written}` : undefined,
+      owner: isLimited ? titleOf(object) : '',
+      rules: isLimited ? { limits, comments } : notLimited(where),
+      isLeftOut: !isLimited && annotated.isLeftOut,
+      rank: rankOf(path),
+    }));
   });
 }
 
-function isNameable(host: string | undefined): boolean {
-  return host === undefined || hostOf(host) !== undefined;
+/** NGINX chooses the server of the host, and then the longest path. */
+function rankOf({ host = '', written, isExact }: LimitedPath): number[] {
+  const ofHost = host.startsWith('*') || host === '' ? host.length : 1_000;
+  return [ofHost, isExact ? 1 : 0, written.length];
+}
+
+function isNameable({ host, known }: LimitedPath): boolean {
+  return known !== undefined && (host === undefined || hostOf(host) !== undefined);
 }
 
 const UNNAMED =
@@ -80,10 +126,11 @@ const UNNAMED =
 const NO_RULES = 'the Ingress has no rules. Write a policy for the requests that it means.';
 const NOT_EXEMPT = 'it cannot be exempt in a policy file. Name a narrower network.';
 const EXEMPT =
-  'ingress-nginx exempts these networks from the limits of this Ingress. "exempt" of the policy file exempts them from every limit.';
+  'other Ingresses limit these networks, and "exempt" of the policy file exempts them from every limit. To exempt them from all, list them there.';
 
 interface Made {
-  readonly limited: readonly ReadIngress[];
+  /** The networks that no Ingress with limits limits. */
+  readonly shared: readonly string[];
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -94,9 +141,10 @@ function findingsOf({ object, annotated, paths }: ReadIngress, made: Made): Find
   const { place: at } = first;
   const what = limitText(first);
   const title = titleOf(object);
-  const unnamed = paths.filter(({ host, template }) => template === undefined || !isNameable(host));
+  const unnamed = paths.filter((path) => !isNameable(path));
   const odd = exempt.filter((address) => !isRange(address));
-  const isWider = exempt.length > odd.length && made.limited.length > 1;
+  const limitedElsewhere = exempt.filter((each) => isRange(each) && !made.shared.includes(each));
+  const elsewhere = `limit-allowlist ${limitedElsewhere.join(',')}`;
   const together = `ingress-nginx counts all paths of Ingress ${title}`;
   return [
     ...findings,
@@ -104,6 +152,6 @@ function findingsOf({ object, annotated, paths }: ReadIngress, made: Made): Find
     ...(paths.length === 0 ? [leftOut(at, what, NO_RULES)] : []),
     ...splitFinding({ place: at, what, together }, made.counts.get(title) ?? 0),
     ...odd.map((address) => leftOut(at, `limit-allowlist ${address}`, NOT_EXEMPT)),
-    ...(isWider ? [approximate(at, `limit-allowlist ${exempt.join(',')}`, EXEMPT)] : []),
+    ...(limitedElsewhere.length > 0 ? [leftOut(at, elsewhere, EXEMPT)] : []),
   ];
 }

@@ -1,6 +1,7 @@
 /** Plugins of Kong's ingress controller, and the Ingress and Service objects that name them. */
 import {
   annotationList,
+  annotationsOf,
   type IngressPath,
   ingressPaths,
   type KubernetesObject,
@@ -16,7 +17,8 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   const plugins = new Map(defined.map((object) => [keyOf(object), pluginOf(object)]));
   const attachedTo = (object: KubernetesObject): Plugin[] =>
     annotationList(object, 'konghq.com/plugins').flatMap(
-      (name) => plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? [],
+      (name) =>
+        plugins.get(`${object.namespace}/${name}`) ?? plugins.get(name) ?? missing(name, object),
     );
   const services = new Map(
     ofKind(/^Service$/).map((object) => {
@@ -44,6 +46,10 @@ export function kubernetesEntities(documents: readonly YamlNode[]): Entities {
   return { routes, global, loose: [...consumers, ...others, ...unused] };
 }
 
+function missing(name: string, { node }: KubernetesObject): Plugin {
+  return { name, config: undefined, place: node.place, isMissing: true };
+}
+
 /** Cluster plugins have no namespace. */
 function keyOf({ kind, namespace, name }: KubernetesObject): string {
   return kind === 'KongClusterPlugin' ? name : `${namespace}/${name}`;
@@ -62,12 +68,15 @@ function pluginOf({ node }: KubernetesObject): Plugin {
   };
 }
 
+const CONDITION = /^konghq\.com\/(headers\..+|snis|protocols)$/;
+
 function routesOf(object: KubernetesObject) {
+  const others = annotationsOf(object).flatMap(([name]) => CONDITION.exec(name)?.[1] ?? []);
   const methods = annotationList(object, 'konghq.com/methods');
   return ingressPaths(object).map(({ host, backend, place, ...path }) => {
     const hosts = host === undefined ? [] : [host];
     const paths = [pathOf(path, place)];
-    return { name: object.name, others: [], hosts, paths, methods, place, backend };
+    return { name: object.name, others, regexPriority: 0, hosts, paths, methods, place, backend };
   });
 }
 

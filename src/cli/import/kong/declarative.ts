@@ -35,6 +35,13 @@ function isOldFormat(document: YamlNode): boolean {
   return Number.parseInt(document.get('_format_version')?.text ?? '3', 10) < 3;
 }
 
+const CONDITIONS = ['headers', 'snis', 'sources', 'destinations', 'expression'];
+
+/** Without protocols, a route is for HTTP and HTTPS. */
+function isOfSomeProtocols(protocols: readonly string[]): boolean {
+  return protocols.length > 0 && !['http', 'https'].every((each) => protocols.includes(each));
+}
+
 function isEnabled(plugin: YamlNode): boolean {
   return plugin.get('enabled')?.text !== 'false';
 }
@@ -80,13 +87,16 @@ class Reader {
 
   routeOf(node: YamlNode, service: Service | undefined): Route {
     const list = (key: string) => node.get(key)?.texts() ?? [];
-    const others = ['headers', 'snis', 'sources', 'destinations', 'expression'].filter(
+    const others = CONDITIONS.filter(
       (key) =>
-        node.get(key) !== undefined &&
-        (node.get(key)?.entries().length !== 0 || list(key).length > 0),
+        (node.get(key)?.entries().length ?? 0) > 0 ||
+        (node.get(key)?.items().length ?? 0) > 0 ||
+        node.get(key)?.text !== undefined,
     );
+    if (isOfSomeProtocols(list('protocols'))) others.push('protocols');
     return {
       ...{ name: node.get('name')?.text ?? service?.name ?? 'route', service, others },
+      regexPriority: node.get('regex_priority')?.number ?? 0,
       hosts: list('hosts'),
       methods: list('methods'),
       paths: node.itemsAt('paths').map((path) => this.#pathOf(path)),

@@ -7,6 +7,8 @@ export interface Plugin {
   readonly place: FilePlace;
   /** `consumer ann`, if it holds for one consumer or a group alone. */
   readonly consumer?: string | undefined;
+  /** An object names it, and it is not in the file. */
+  readonly isMissing?: boolean;
 }
 
 export interface Route {
@@ -16,6 +18,8 @@ export interface Route {
   readonly methods: readonly string[];
   /** Conditions that a policy file cannot have: `headers`. */
   readonly others: readonly string[];
+  /** The number that decides between regular expressions of routes with as many conditions. */
+  readonly regexPriority: number;
   readonly plugins: readonly Plugin[];
   readonly service: Service | undefined;
   readonly place: FilePlace;

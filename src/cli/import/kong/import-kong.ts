@@ -3,27 +3,17 @@ import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { suggestedLimit, windowProblem } from '../shared/rates.ts';
-import {
-  type LimitedRoute,
-  notLimited,
-  orderFindings,
-  policiesOfRoutes,
-  refuseTooMany,
-  splitFinding,
-} from '../shared/routes.ts';
+import { splitFinding } from '../shared/route-findings.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes, refuseTooMany } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
 import { declarativeEntities } from './declarative.ts';
 import type { Entities, Plugin, Route } from './entities.ts';
 import { matchesOf } from './matches.ts';
-import {
-  consumerPlugin,
-  keyHeaderOf,
-  otherPlugin,
-  PluginReader,
-  RATE_LIMITING,
-} from './plugins.ts';
+import { isOtherLimit, otherPlugin } from './other-plugins.ts';
+import { consumerPlugin, keyHeaderOf, PluginReader, RATE_LIMITING } from './plugins.ts';
 
 export function importKong({ main: source }: ProxyFiles): ImportedFile {
   const documents = readDocuments(source);
@@ -33,7 +23,7 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
   ]);
   const all = everyPlugin(entities);
   const limiting = all.filter(isLimiting);
-  if (limiting.length === 0) {
+  if (limiting.length === 0 && !all.some(isOtherLimit)) {
     const message =
       'has no plugin rate-limiting or rate-limiting-advanced. Name a declarative configuration of Kong, or Kubernetes objects with its plugins.';
     throw wrongSource(source.name, message);
@@ -47,26 +37,27 @@ export function importKong({ main: source }: ProxyFiles): ImportedFile {
     refuseTooMany(made.length, source.name);
     return made;
   });
-  const { policies, counts } = policiesOfRoutes(routes, fallback);
+  const made = policiesOfRoutes(routes, { fallback });
+  const counts = policiesByOwner(made);
   return {
     sources: keys.apiKeyHeader === undefined ? [] : ['api_key'],
     apiKeyHeader: keys.apiKeyHeader,
     default: shared.length === 0 ? undefined : rulesOf(shared, reader, 'all requests'),
-    policies,
+    policies: made.made.map(({ policy }) => policy),
     findings: [
       ...limiting
         .filter(({ consumer }) => consumer !== undefined)
         .map((plugin) => consumerPlugin(plugin, limitsAlone(plugin))),
       ...reader.findings,
       ...keys.findings,
-      ...orderFindings(routes, 'Kong'),
-      ...all.flatMap(otherPlugin),
+      ...made.findings,
+      ...all.filter(isOtherLimit).map(otherPlugin),
       ...limiting.flatMap((plugin) => sharedPlugin(plugin, counts)),
       ...entities.loose
         .filter((each) => isLimiting(each) && each.consumer === undefined)
         .map(loosePlugin),
     ],
-    limitsFound: limiting.length,
+    limitsFound: limiting.length + all.filter(isOtherLimit).length,
   };
 }
 
@@ -83,14 +74,17 @@ function everyPlugin({ routes, global, loose }: Entities): Plugin[] {
   return [...new Set([...global, ...ofRoutes.flat(), ...loose])];
 }
 
-function isLimiting({ name }: Plugin): boolean {
-  return RATE_LIMITING.includes(name);
+function isLimiting({ name, isMissing }: Plugin): boolean {
+  return isMissing !== true && RATE_LIMITING.includes(name);
 }
 
 /** Kong runs one plugin of each kind: that of the route, else that of the service, else the one for all requests. */
 function effective(plugins: readonly Plugin[]): Plugin[] {
   return RATE_LIMITING.flatMap(
-    (name) => plugins.find((each) => each.name === name && each.consumer === undefined) ?? [],
+    (name) =>
+      plugins.find(
+        (each) => isLimiting(each) && each.name === name && each.consumer === undefined,
+      ) ?? [],
   );
 }
 
@@ -98,20 +92,18 @@ function ownerOf(plugins: readonly Plugin[]): string {
   return plugins.map(({ place }) => placeText(place)).join('\n');
 }
 
-function routesOf(route: Route, reader: PluginReader, global: readonly Plugin[]): LimitedRoute[] {
-  const { name, plugins, service, place } = route;
-  const found = effective([...plugins, ...(service?.plugins ?? []), ...global]);
-  const match = matchesOf(route);
-  if (found.length > 0) reader.findings.push(...match.findings);
+function routesOf(written: Route, reader: PluginReader, global: readonly Plugin[]): LimitedRoute[] {
+  const { name, place, service } = written;
+  const plugins = [...written.plugins, ...(service?.plugins ?? []), ...global];
+  const found = effective(plugins);
   const rules = rulesOf(found, reader, `route ${name}, ${lineText(place)}`);
-  const { methods, templates } = match;
-  const owner = ownerOf(found);
-  // The route with the most conditions wins, and with as many, the one with a host.
-  const { hosts, paths, others } = route;
-  const weight = [hosts, paths, route.methods, others].filter((list) => list.length > 0).length;
-  return match.hosts.flatMap((host) =>
-    templates.map((template) => ({ owner, name, host, template, methods, weight, rules, place })),
-  );
+  const isLimited = rules.limits.length > 0;
+  const isLeftOut = !isLimited && plugins.some((each) => isLimiting(each) || isOtherLimit(each));
+  const { matches, findings } = matchesOf(written, isLimited);
+  reader.findings.push(...findings);
+  const owner = isLimited ? ownerOf(found) : '';
+  const route = { owner, name, title: `route ${name}`, isLeftOut, rules, place };
+  return matches.map((match) => ({ ...match, ...route }));
 }
 
 function rulesOf(plugins: readonly Plugin[], reader: PluginReader, title: string): ImportedRules {

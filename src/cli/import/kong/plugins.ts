@@ -8,16 +8,6 @@ import type { Plugin } from './entities.ts';
 
 export const RATE_LIMITING: readonly string[] = ['rate-limiting', 'rate-limiting-advanced'];
 
-const OTHERS: Readonly<Record<string, string>> = {
-  'response-ratelimiting':
-    'it counts by headers of responses, which headgate does not see. Keep this plugin.',
-  'ai-rate-limiting-advanced':
-    'it counts tokens of models, which are known after the response. Keep this plugin.',
-  'graphql-rate-limiting-advanced':
-    'it counts the cost of queries in the body, which headgate does not see. Keep this plugin.',
-  'service-protection': 'it limits a service, whoever calls. Write a limit with per: global.',
-};
-
 export interface PluginLimits {
   readonly limits: readonly ImportedLimit[];
   readonly onStoreFailure: 'deny' | undefined;
@@ -150,11 +140,6 @@ function windowsOf(config: YamlNode | undefined): Written[] {
     const seconds = sizes[i] ?? Number.NaN;
     return { limit: Number(text), windowMs: seconds * 1_000, text: `${text} in ${seconds} s` };
   });
-}
-
-export function otherPlugin({ name, place }: Plugin): Finding[] {
-  const why = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
-  return why === undefined ? [] : [leftOut(place, name, why)];
 }
 
 export function consumerPlugin(

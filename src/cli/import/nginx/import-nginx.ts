@@ -8,11 +8,10 @@ import {
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { ImportError, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile } from '../shared/imported-limit.ts';
-import { levelOf, NO_LIMITS, zonesOf } from './limits.ts';
+import { zonesOf } from './limits.ts';
 import { policiesOf } from './policies.ts';
 import { realIpOf } from './real-ip.ts';
 import { Rules } from './rules.ts';
-import { serversOf } from './server.ts';
 import { variablesOf } from './variables.ts';
 import { exemptOf, otherLimits, zoneFindings } from './zone-findings.ts';
 
@@ -30,8 +29,7 @@ export function importNginx(files: ProxyFiles): ImportedFile {
     throw wrongSource(files.main.name, reason);
   }
   const rules = new Rules(zones);
-  const collected = serversOf(http);
-  const made = policiesOf(collected, rules, levelOf(http, NO_LIMITS));
+  const made = policiesOf(http, rules);
   const realIp = realIpOf(every);
   return {
     ...realIp,
@@ -40,7 +38,6 @@ export function importNginx(files: ProxyFiles): ImportedFile {
     policies: made.list,
     findings: [
       ...findings,
-      ...collected.flatMap((server) => server.findings),
       ...rules.findings,
       ...made.findings,
       ...realIp.findings,

@@ -15,6 +15,8 @@ export interface CountedKey {
   readonly methods?:
     | { readonly are: 'only' | 'all-but'; readonly names: readonly string[] }
     | undefined;
+  /** Only requests of these paths have a key. */
+  readonly paths?: readonly string[] | undefined;
   readonly remarks: readonly KeyRemark[];
 }
 
@@ -35,18 +37,24 @@ const HOSTS = /^(host|http_host|server_name)$/;
 const PATHS = /^(request_uri|uri|document_uri|request|request_filename|args|query_string|is_args)$/;
 const CONSTANTS =
   /^(scheme|server_port|server_addr|hostname|server_protocol|nginx_version|pid|https)$/;
+export function isAddressHeader(name: string): boolean {
+  return ADDRESSES.test(name) && name.startsWith('http_');
+}
+
 export function isAddressVariable(name: string): boolean {
   return ADDRESSES.test(name) && !name.startsWith('http_');
 }
 
 export function meaningOfParts(names: readonly string[], variables: Variables): KeyMeaning {
-  const parts: Part[] = [];
-  for (const name of names) {
-    const part = partOf(name);
-    if (part === undefined) return whyUnknown(name, variables);
-    parts.push(part);
-  }
-  return combined(parts);
+  const parts = names.map((name) => partOf(name));
+  const known = parts.filter((part) => part !== undefined);
+  const unknown = names.find((_, i) => parts[i] === undefined);
+  if (unknown === undefined) return combined(known);
+  if (!known.some(({ kind }) => kind === 'ip')) return whyUnknown(unknown, variables);
+  const meaning = combined(known);
+  if (typeof meaning === 'string') return meaning;
+  const why = `NGINX counts each $${unknown} of an address by itself, and headgate counts the address`;
+  return { ...meaning, remarks: [...meaning.remarks, approximate(why)] };
 }
 
 export function variablesIn(key: string): string[] {

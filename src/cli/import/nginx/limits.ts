@@ -21,9 +21,14 @@ export interface LimitReq {
 export interface Level {
   readonly limits: readonly LimitReq[];
   readonly dryRun: boolean;
+  /** It includes a file that cannot be read and may have limits. */
+  readonly isOpen?: boolean;
 }
 
 export const NO_LIMITS: Level = { limits: [], dryRun: false };
+
+/** These never have limits. */
+const HARMLESS = /mime\.types|_params|ssl|letsencrypt/;
 
 export function zonesOf(
   directives: readonly Directive[],
@@ -50,9 +55,11 @@ function rateOf(text = '1r/s'): RateAmount | undefined {
 export function levelOf(block: readonly Directive[], outer: Level): Level {
   const own = named(block, 'limit_req').map(limitReqOf);
   const dryRun = named(block, 'limit_req_dry_run').at(-1)?.args[0];
+  const isOpen = named(block, 'include').some(({ args: [path = ''] }) => !HARMLESS.test(path));
   return {
     limits: own.length > 0 ? own : outer.limits,
     dryRun: dryRun === undefined ? outer.dryRun : dryRun === 'on',
+    isOpen: own.length === 0 && (isOpen || outer.isOpen === true),
   };
 }
 
@@ -69,4 +76,20 @@ function limitReqOf(directive: Directive): LimitReq {
 
 function parameter({ args }: Directive, name: string): string | undefined {
   return args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** What counts its requests together: the same zones with the same bursts. Empty without limits. */
+export function signatureOf({ limits, dryRun }: Level): string {
+  if (limits.length === 0) return '';
+  return JSON.stringify([limits.map(({ zone, burst }) => [zone, burst]), dryRun]);
+}
+
+/** All limits of several levels. NGINX counts a request once in each zone. */
+export function joinedLevel(levels: readonly Level[]): Level {
+  const byText = new Map(
+    levels
+      .flatMap(({ limits }) => limits)
+      .map((each) => [JSON.stringify([each.zone, each.burst]), each]),
+  );
+  return { limits: [...byText.values()], dryRun: levels.every(({ dryRun }) => dryRun) };
 }

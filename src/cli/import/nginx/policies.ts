@@ -1,156 +1,118 @@
-/** Makes policies of servers: one for each location whose limits differ from those around it. */
-import { lineText } from '../../proxy-files/file-place.ts';
-import { type Finding, leftOut, note } from '../shared/finding.ts';
+/** Makes policies of servers: one for each set of requests whose limits differ from those around it. */
+import type { Directive } from '../../proxy-files/nginx-syntax/directive.ts';
+import { type Finding, note } from '../shared/finding.ts';
 import type { ImportedPolicy, ImportedRules } from '../shared/imported-limit.ts';
-import { ANY_PATH, nearestAround } from '../shared/paths.ts';
-import { hasHost, refuseTooMany } from '../shared/routes.ts';
-import type { Level } from './limits.ts';
-import { type LocationLimits, locationsOf, orderFindings } from './locations.ts';
-import type { MethodRules, Rules } from './rules.ts';
-import type { ServerHosts } from './server.ts';
+import type { Answer } from '../shared/limited-route.ts';
+import { ANY_PATH } from '../shared/paths.ts';
+import { narrowness } from '../shared/request-set.ts';
+import { policiesOfRoutes, refuseTooMany } from '../shared/routes.ts';
+import { levelOf, NO_LIMITS, signatureOf } from './limits.ts';
+import { inOrder, type Location } from './locations.ts';
+import { type NginxRoute, RouteReader } from './routes.ts';
+import type { Rules } from './rules.ts';
+import { answering, type Server, serversOf } from './server.ts';
 
-export function policiesOf(servers: readonly ServerHosts[], rules: Rules, level: Level): Policies {
-  const isAlone = servers.length <= 1;
-  const catchAll = isAlone ? servers[0] : servers.find((server) => server.isCatchAll);
-  const general = catchAll ?? servers[0];
-  const whole = general && locationsOf(general.directive, level)[0]?.level;
-  const fallback = catchAll === undefined && level.limits.length > 0 ? level : (whole ?? level);
-  const policies = new Policies(rules, level, fallback);
-  if (catchAll === undefined) policies.addDefault();
-  else policies.add(catchAll, undefined);
-  for (const [server, host] of byHost(servers.filter((each) => each !== catchAll))) {
-    policies.add(server, host);
-  }
-  if (!isAlone && general !== undefined) {
-    policies.findings.push(generalFinding(general, catchAll));
-  }
-  return policies;
-}
-
-class Policies {
+export interface NginxPolicies {
   /** Applies to requests that no policy names. Undefined if they are not limited. */
-  whole: ImportedRules | undefined;
-  readonly list: ImportedPolicy[] = [];
-  readonly findings: Finding[] = [];
+  readonly whole: ImportedRules | undefined;
+  readonly list: readonly ImportedPolicy[];
+  readonly findings: readonly Finding[];
   /** The paths of the policies that count in a zone, by its name. */
-  readonly used = new Map<string, Set<string>>();
-  readonly #rules: Rules;
-  readonly #http: Level;
-  readonly #fallback: Level;
-  readonly #known = new Set<string>();
-  #places = 0;
+  readonly used: ReadonlyMap<string, ReadonlySet<string>>;
+}
 
-  /** `fallback` holds for requests that no policy matches. */
-  constructor(rules: Rules, http: Level, fallback: Level) {
-    this.#rules = rules;
-    this.#http = http;
-    this.#fallback = fallback;
-  }
-
-  addDefault(): void {
-    const rules = this.#rules.of(this.#fallback).at(-1);
-    if (rules !== undefined && rules.limits.length > 0) this.#setDefault(rules, this.#fallback);
-  }
-
-  add({ directive }: ServerHosts, host: string | undefined): void {
-    const wider = this.list.filter(
-      ({ match }) => host !== undefined && match.host !== host && hasHost(match.host, host),
+export function policiesOf(http: readonly Directive[], rules: Rules): NginxPolicies {
+  const level = levelOf(http, NO_LIMITS);
+  const servers = serversOf(http, level);
+  const reader = new RouteReader(servers, rules);
+  const routes = servers.flatMap((server) => {
+    const own = reader.routesOf(server);
+    refuseTooMany(own.length, server.location.place.file);
+    return own;
+  });
+  const known = remembered((host) => answering(servers, host === '' ? undefined : host));
+  const around = rules.of(level).at(-1);
+  const made = policiesOfRoutes(routes, {
+    fallback: around !== undefined && around.limits.length > 0 ? signatureOf(level) : '',
+    order: (matching, { host = '' }) => orderOf(known(host), matching),
+  });
+  const isWhole = ({ set }: Answer<NginxRoute>) =>
+    set.host === undefined && set.methods === undefined && set.template === ANY_PATH;
+  const whole = made.made.find(({ answer }) => isWhole(answer))?.policy ?? around;
+  const used = new Map<string, Set<string>>();
+  const use = (zones: readonly string[], place: string) => {
+    for (const zone of zones) used.set(zone, (used.get(zone) ?? new Set()).add(place));
+  };
+  for (const { answer } of made.made) {
+    const place = isWhole(answer) ? 'default' : `${answer.set.host ?? ''}${answer.set.template}`;
+    use(
+      answer.limited.flatMap(({ zones }) => zones),
+      place,
     );
-    // In headgate a path counts before a host, so this host needs its own policies for these paths.
-    const others = new Set(wider.flatMap(({ match }) => match.path ?? []));
-    const locations = locationsOf(directive, this.#http);
-    this.#places += locations.length + others.size;
-    refuseTooMany(this.#places, directive.place.file);
-    this.findings.push(...orderFindings(locations));
-    const levelAround = (template: string | undefined) =>
-      (nearestAround(template, locations) ?? locations[0])?.level;
-    const ofServer = host === undefined ? undefined : this.#fallback;
-    const templates = new Set<string>();
-    for (const [i, location] of locations.entries()) {
-      const { template, level, title, place } = location;
-      const around = i === 0 ? ofServer : levelAround(template);
-      const isNeeded = template !== undefined && others.has(template);
-      if (!isNeeded && around !== undefined && isSame(level, around)) continue;
-      if (template === undefined) this.findings.push(leftOut(place, title, whyUnnamed(title)));
-      else if (!templates.has(template)) this.#addAt(template, location, host);
-      if (template !== undefined) templates.add(template);
-    }
-    for (const template of others) {
-      const around = nearestAround(template, locations) ?? locations[0];
-      if (!templates.has(template) && around !== undefined) this.#addAt(template, around, host);
-    }
   }
-
-  #addAt(template: string, { level, title, place }: LocationLimits, host: string | undefined) {
-    const path = template === ANY_PATH ? undefined : template;
-    for (const rules of this.#rules.of(level)) {
-      const { methods, limits, comments, zones } = rules;
-      const isOff = limits.length === 0;
-      if (path === undefined && host === undefined && methods === undefined) {
-        if (!isOff) this.#setDefault(rules, level);
-        continue;
-      }
-      for (const zone of zones) this.#use(zone, `${host ?? ''}${template}`);
-      const name = isOff ? `unlimited-${path ?? host ?? 'other'}` : (zones[0] ?? 'limit');
-      const policy: ImportedPolicy = {
-        name,
-        match: { methods, host, path },
-        limits,
-        mode: isOff ? 'off' : modeAt(level),
-        comments: isOff ? [`${title}, ${lineText(place)}: not limited`] : comments,
-        place,
-      };
-      // The same host on two ports has the same policies twice.
-      const key = JSON.stringify([policy.match, limits, policy.mode]);
-      if (!this.#known.has(key)) this.list.push(policy);
-      this.#known.add(key);
-    }
-  }
-
-  #setDefault({ limits, comments, zones }: MethodRules, level: Level): void {
-    this.whole = { limits, comments, mode: modeAt(level) };
-    for (const zone of zones) this.#use(zone, 'default');
-  }
-
-  #use(zone: string, place: string): void {
-    const places = this.used.get(zone) ?? new Set();
-    this.used.set(zone, places.add(place));
-  }
+  if (whole === around && around !== undefined) use(around.zones, 'default');
+  const policies = made.made.filter(({ answer }) => !isWhole(answer));
+  return {
+    whole: whole === undefined || whole.limits.length === 0 ? undefined : rulesAlone(whole),
+    list: policies.map(({ policy, answer }) => named(policy, answer)),
+    findings: [
+      ...servers.flatMap((server) => server.findings),
+      ...reader.findings,
+      ...made.findings,
+      ...generalFindings(servers),
+    ],
+    used,
+  };
 }
 
-function modeAt({ dryRun }: Level): 'shadow' | undefined {
-  return dryRun ? 'shadow' : undefined;
+function remembered<T>(find: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const value = known.get(text) ?? find(text);
+    known.set(text, value);
+    return value;
+  };
 }
 
-/** Wildcards first, since their paths matter to the hosts that they match. */
-function byHost(servers: readonly ServerHosts[]): [ServerHosts, string][] {
-  const all = servers.flatMap((server) =>
-    server.hosts.map((host): [ServerHosts, string] => [server, host]),
+function rulesAlone({ limits, comments, mode }: ImportedRules): ImportedRules {
+  return { limits, comments, mode };
+}
+
+function named(policy: ImportedPolicy, { set, limited }: Answer<NginxRoute>): ImportedPolicy {
+  const path = set.template === ANY_PATH ? undefined : set.template;
+  const zone = limited[0]?.zones[0] ?? 'limit';
+  const name = policy.mode === 'off' ? `unlimited-${path ?? set.host ?? 'other'}` : zone;
+  return { ...policy, name, match: { ...policy.match, path } };
+}
+
+/** NGINX chooses a server by the host, on each port by itself, and then one of its locations. */
+function orderOf(servers: readonly Server[], matching: readonly NginxRoute[]): NginxRoute[][] {
+  return servers.flatMap((server) => {
+    const own = matching.filter((route) => route.server === server);
+    const ofLocation = (location: Location) => own.filter((route) => route.location === location);
+    const rewrites = (location: Location) =>
+      ofLocation(location).filter(({ isRewrite }) => isRewrite);
+    const plain = (location: Location) => {
+      const routes = ofLocation(location).filter(({ isRewrite }) => !isRewrite);
+      return routes.sort((a, b) => narrowness(b) - narrowness(a)).slice(0, 1);
+    };
+    const locations = inOrder(server.location, (each) => plain(each).length > 0);
+    const inside = locations.filter(({ kind }) => kind !== 'server');
+    const all = [
+      ...rewrites(server.location),
+      ...inside.flatMap((each) => [...rewrites(each), ...plain(each)]),
+      ...plain(server.location),
+    ];
+    return all.map((route) => [route]);
+  });
+}
+
+const GENERAL =
+  'this server answers hosts that no other server names, so its policies have no host. In headgate a path counts before a host: other hosts have policies for these paths, too.';
+
+function generalFindings(servers: readonly Server[]): Finding[] {
+  if (servers.filter(({ answersItself }) => !answersItself).length < 2) return [];
+  return answering(servers, undefined).map(({ location }) =>
+    note(location.place, 'server', GENERAL),
   );
-  const isNamed = ([, host]: [ServerHosts, string]) => !host.startsWith('*');
-  return [
-    ...all.filter((each) => !isNamed(each)).sort(([, a], [, b]) => a.length - b.length),
-    ...all.filter(isNamed),
-  ];
-}
-
-function isSame(a: Level, b: Level): boolean {
-  const limitsOf = ({ limits }: Level) =>
-    JSON.stringify(limits.map(({ zone, burst }) => [zone, burst]));
-  if (a.limits.length === 0 && b.limits.length === 0) return true;
-  return a.dryRun === b.dryRun && limitsOf(a) === limitsOf(b);
-}
-
-function whyUnnamed(title: string): string {
-  return title.startsWith('location @')
-    ? 'headgate sees the path that the client sent, and NGINX comes to this location later. Write policies for the paths that you mean.'
-    : 'a policy file has paths such as /login, /users/:id and /files/*. headgate applies the policy of the path around it. Write policies for the paths that you mean.';
-}
-
-function generalFinding({ directive }: ServerHosts, catchAll: ServerHosts | undefined): Finding {
-  const why =
-    catchAll === undefined
-      ? 'NGINX answers hosts that no server names by its default server, and headgate applies default to them. Add a server with default_server that returns 444, so that nobody gets around the policies with another host.'
-      : 'this server answers hosts that no other server names, so its policies have no host. In headgate a path counts before a host: other hosts have policies for these paths, too.';
-  return note(directive.place, 'server', why);
 }

@@ -2,6 +2,7 @@ import { lineText } from '../../proxy-files/file-place.ts';
 import { directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
+import { covers } from '../shared/paths.ts';
 import type { CountedKey } from './key-parts.ts';
 import type { Level, LimitReq, Zone } from './limits.ts';
 
@@ -10,13 +11,18 @@ interface CarriedLimit {
   readonly comment: string;
   readonly zone: string;
   readonly methods: CountedKey['methods'];
+  readonly paths: CountedKey['paths'];
 }
 
+/** The limits of some methods and paths; undefined are all others. */
 export interface MethodRules {
   readonly methods: readonly string[] | undefined;
+  readonly path: string | undefined;
   readonly limits: readonly ImportedLimit[];
   readonly comments: readonly string[];
   readonly zones: readonly string[];
+  /** Some limits of the level could not be carried over. */
+  readonly isLeftOut: boolean;
 }
 
 export class Rules {
@@ -32,22 +38,20 @@ export class Rules {
     const carried = level.limits
       .map((each) => this.#carry(each))
       .filter((each) => each !== undefined);
-    const methods = [...new Set(carried.flatMap((each) => each.methods?.names ?? []))];
-    const groups = new Map<string, string[]>();
-    for (const method of methods) {
-      const key = carried.map((each) => holdsFor(each, method)).join();
-      groups.set(key, [...(groups.get(key) ?? []), method]);
-    }
-    const rulesFor = (names: readonly string[] | undefined): MethodRules => {
-      const those = carried.filter((each) => holdsFor(each, names?.[0]));
-      return {
-        methods: names,
-        limits: those.map(({ limit }) => limit),
-        comments: those.map(({ comment }) => comment),
-        zones: those.map(({ zone }) => zone),
-      };
-    };
-    return [...[...groups.values()].map(rulesFor), rulesFor(undefined)];
+    const paths = [...new Set(carried.flatMap((each) => each.paths ?? []))];
+    return [...paths, undefined].flatMap((path) => {
+      const ofPath = carried.filter((each) => holdsAt(each, path));
+      const isLeftOut = carried.length < level.limits.length;
+      return [...methodGroups(ofPath), undefined].map((methods): MethodRules => {
+        const those = ofPath.filter((each) => holdsFor(each, methods?.[0]));
+        return {
+          ...{ methods, path, isLeftOut },
+          limits: those.map(({ limit }) => limit),
+          comments: those.map(({ comment }) => comment),
+          zones: those.map(({ zone }) => zone),
+        };
+      });
+    });
   }
 
   #carry(limitReq: LimitReq): CarriedLimit | undefined {
@@ -87,8 +91,23 @@ export class Rules {
       comment: `from ${what}, ${lineText(directive.place)}`,
       zone: name,
       methods: meaning.methods,
+      paths: meaning.paths,
     };
   }
+}
+
+/** Methods with the same limits are one group. */
+function methodGroups(carried: readonly CarriedLimit[]): string[][] {
+  const methods = [...new Set(carried.flatMap((each) => each.methods?.names ?? []))];
+  return [
+    ...Map.groupBy(methods, (method) =>
+      carried.map((each) => holdsFor(each, method)).join(),
+    ).values(),
+  ];
+}
+
+function holdsAt({ paths }: CarriedLimit, path: string | undefined): boolean {
+  return paths === undefined || (path !== undefined && paths.some((each) => covers(each, path)));
 }
 
 /** `method` undefined: those that no map names. */

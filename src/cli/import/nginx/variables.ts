@@ -10,6 +10,8 @@ export interface MapVariable {
 
 export interface GeoVariable {
   readonly kind: 'geo';
+  /** The variable that has the address; undefined is the address of the client. */
+  readonly source: string | undefined;
   readonly networks: readonly { readonly network: string; readonly result: string }[];
   readonly fallback: string;
 }
@@ -35,11 +37,12 @@ function mapOf({ args: [source = ''], block }: Directive): MapVariable {
   return { kind: 'map', source, values, fallback: defaultOf(block) };
 }
 
-function geoOf({ block }: Directive): GeoVariable {
+function geoOf({ args, block }: Directive): GeoVariable {
   const networks = block
     .filter(({ name }) => !OF_GEO.includes(name))
     .map(({ name, args: [result = ''] }) => ({ network: name, result }));
-  return { kind: 'geo', networks, fallback: defaultOf(block) };
+  const source = args.length > 1 ? args[0] : undefined;
+  return { kind: 'geo', source, networks, fallback: defaultOf(block) };
 }
 
 function defaultOf(block: readonly Directive[]): string {

@@ -1,7 +1,7 @@
 import { type Directive, directiveText } from '../../proxy-files/nginx-syntax/directive.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import type { ExemptEntry } from '../shared/imported-limit.ts';
-import { isRange } from '../shared/ranges.ts';
+import { isRange, sharedBy } from '../shared/ranges.ts';
 import type { Zone } from './limits.ts';
 
 type Zones = ReadonlyMap<string, Zone>;
@@ -29,22 +29,19 @@ function networksOf({ meaning }: Zone): readonly string[] {
   return typeof meaning === 'string' ? [] : (meaning.exempt ?? []);
 }
 
+/** "exempt" exempts from every limit, so only what no zone limits can be there. */
 export function exemptOf(zones: Zones, used: Used): ExemptEntry[] {
-  const byNetwork = new Map<string, string>();
-  for (const zone of usedZones(zones, used)) {
-    for (const network of networksOf(zone).filter(isRange)) {
-      if (!byNetwork.has(network)) byNetwork.set(network, `not limited by the zone ${zone.name}`);
-    }
-  }
-  return [...byNetwork].map(([address, comment]) => ({ address, comment }));
+  const all = usedZones(zones, used);
+  const comment = `not limited by the zone ${all.map(({ name }) => name).join(', ')}`;
+  return sharedBy(all.map(networksOf)).map((address) => ({ address, comment }));
 }
 
 const EXEMPT =
-  'NGINX exempts these networks from this zone alone. "exempt" of the policy file exempts them from every limit.';
+  'other zones limit these networks, and "exempt" of the policy file exempts them from every limit. To exempt them from all, list them there.';
 
 function exemptFindings(zones: Zones, used: Used): Finding[] {
   const all = usedZones(zones, used);
-  const lists = new Set(all.map((zone) => networksOf(zone).join()));
+  const shared = sharedBy(all.map(networksOf));
   return all.flatMap((zone) => {
     const { place } = zone.directive;
     const what = directiveText(zone.directive);
@@ -53,8 +50,10 @@ function exemptFindings(zones: Zones, used: Used): Finding[] {
       .filter((network) => !isRange(network))
       .map((network) => `"${network}" cannot be exempt in a policy file. Name a narrower network.`)
       .map((why) => leftOut(place, what, why));
-    if (lists.size < 2 || networks.length === 0) return left;
-    return [...left, approximate(place, what, EXEMPT)];
+    const limited = networks.filter((each) => isRange(each) && !shared.includes(each));
+    return limited.length === 0
+      ? left
+      : [...left, leftOut(place, `${what}: ${limited.join(', ')}`, EXEMPT)];
   });
 }
 

@@ -43,40 +43,40 @@ export function valid(template: string): string | undefined {
 }
 
 /** Whether every path of the second template is also one of the first. */
-export function covers(outer: string | undefined, inner: string | undefined): boolean {
+export function covers(outer: string, inner: string): boolean {
   const wide = segmentsOf(outer);
   const narrow = segmentsOf(inner);
   for (const [i, segment] of wide.entries()) {
     if (segment === '*') return true;
     const other = narrow[i];
     if (other === undefined || other === '*') return false;
-    if (!segment.startsWith(':') && segment.toLowerCase() !== other.toLowerCase()) return false;
+    if (!isSegmentOf(segment, other)) return false;
   }
   return wide.length === narrow.length;
 }
 
-/** Finds the narrowest of the templates that cover this one and more. */
-export function nearestAround<T extends { readonly template: string | undefined }>(
-  template: string | undefined,
-  all: readonly T[],
-): T | undefined {
-  const wider = all.filter(
-    (each) =>
-      each.template !== undefined && each.template !== template && covers(each.template, template),
-  );
-  return narrowest(wider, (outer, inner) => covers(outer.template, inner.template));
+/** The paths of both templates, as a template. Undefined if there are none. */
+export function commonPath(a: string, b: string): string | undefined {
+  const [left, right] = [segmentsOf(a), segmentsOf(b)];
+  const common: string[] = [];
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    const [one, other] = [left[i], right[i]];
+    if (one === '*') return `/${[...common, ...right.slice(i)].join('/')}`;
+    if (other === '*') return `/${[...common, ...left.slice(i)].join('/')}`;
+    if (one === undefined || other === undefined) return undefined;
+    if (isSegmentOf(one, other)) common.push(other);
+    else if (isSegmentOf(other, one)) common.push(one);
+    else return undefined;
+  }
+  return `/${common.join('/')}`;
 }
 
-export function narrowest<T>(
-  all: readonly T[],
-  isWider: (outer: T, inner: T) => boolean,
-): T | undefined {
-  const [first, ...others] = all;
-  if (first === undefined) return undefined;
-  return others.reduce((nearest, each) => (isWider(nearest, each) ? each : nearest), first);
+/** A parameter is never empty. */
+function isSegmentOf(wide: string, narrow: string): boolean {
+  return wide.startsWith(':') ? narrow !== '' : wide.toLowerCase() === narrow.toLowerCase();
 }
 
-function segmentsOf(template = ANY_PATH): string[] {
+function segmentsOf(template: string): string[] {
   return template.slice(1).split('/');
 }
 

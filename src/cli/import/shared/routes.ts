@@ -1,30 +1,26 @@
-/** Makes policies out of routes: one for each route whose limits differ from those of the routes around it. */
-import { isHostWithin } from '../../../gateway/core/matching/host.ts';
-import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { approximate, type Finding, wrongSource } from './finding.ts';
+/** Makes policies out of routes: one for each set of requests whose limits differ from those around it. */
+import { routeOrder } from '../../../gateway/core/matching/matcher.ts';
+import { withinBounds } from './bounds.ts';
+import { type Finding, wrongSource } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
-import { covers, narrowest } from './paths.ts';
+import { type Answer, isCertain, isLimited, type LimitedRoute } from './limited-route.ts';
+import { contains, narrowness, type RequestSet, withOverlaps } from './request-set.ts';
+import { routeFindings } from './route-findings.ts';
 
-export interface LimitedRoute {
-  /** What counts its requests together; empty if they are not limited. */
-  readonly owner: string;
-  readonly name: string;
-  readonly host: string | undefined;
-  readonly template: string;
-  readonly methods?: readonly string[] | undefined;
-  readonly rules: ImportedRules;
-  /** Where one request has several routes, the heaviest one wins. Default: the one with the narrowest host. */
-  readonly weight?: number;
-  readonly place: FilePlace;
+/** The routes that match all requests of a set, the one that answers first. Of some, nobody can know which comes first. */
+type RouteOrder<R> = (matching: readonly R[], set: RequestSet) => readonly (readonly R[])[];
+
+export interface RoutesOptions<R> {
+  /** The owner of requests that no route matches. */
+  readonly fallback?: string;
+  readonly order?: RouteOrder<R>;
 }
 
-export interface RoutePolicies {
-  readonly policies: readonly ImportedPolicy[];
-  /** How many policies count by themselves what the owner counted together. */
-  readonly counts: ReadonlyMap<string, number>;
+export interface RoutePolicies<R> {
+  readonly made: readonly { readonly policy: ImportedPolicy; readonly answer: Answer<R> }[];
+  readonly findings: readonly Finding[];
 }
 
-/** Each is compared with all others. */
 const MAX_ROUTES = 2_000;
 
 /** Throws an ImportError if there are far more routes than people write. */
@@ -34,110 +30,128 @@ export function refuseTooMany(count: number, file: string): void {
   throw wrongSource(file, reason);
 }
 
-export function policiesOfRoutes(routes: readonly LimitedRoute[], fallback = ''): RoutePolicies {
-  const first = routes[0];
-  if (first !== undefined) refuseTooMany(routes.length, first.place.file);
-  const counts = new Map<string, number>();
-  // Without a policy, the one around a route applies.
-  const kept = routes.filter((each) => (around(each, routes)?.owner ?? fallback) !== each.owner);
-  const all = [...kept, ...forNarrowerHosts(kept, routes)];
-  const policies = all.map((route): ImportedPolicy => {
-    counts.set(route.owner, (counts.get(route.owner) ?? 0) + 1);
-    const { host, template: path, methods, rules, place } = route;
-    const name = rules.mode === 'off' ? `unlimited-${route.name}` : route.name;
-    return { ...rules, name, match: { methods, host, path }, place };
-  });
-  return { policies, counts };
-}
-
 /**
- * In headgate a path counts before a host: `/api/*` of every host wins over `/*` of one. Where the other limiter chooses
- * the route of the host, that host needs separate policies for such paths.
+ * headgate chooses a policy by path, then host, then method, and other limiters choose otherwise. Every overlap of routes
+ * is a set of its own, so for each set it is known which routes may answer. Their limits apply together.
  */
-function forNarrowerHosts(
-  kept: readonly LimitedRoute[],
-  routes: readonly LimitedRoute[],
-): LimitedRoute[] {
-  const added: LimitedRoute[] = [];
-  for (const host of new Set(routes.flatMap((each) => each.host ?? []))) {
-    const own = routes.filter((each) => each.host === host);
-    const templates = new Set(kept.flatMap((each) => (each.host === host ? each.template : [])));
-    for (const { host: wider, template, owner, weight = 0 } of kept) {
-      if (wider === host || !hasHost(wider, host) || templates.has(template)) continue;
-      const nearest =
-        around({ ...EVERY, host, template }, own) ?? own.find((each) => each.template === template);
-      if (nearest === undefined || nearest.owner === owner) continue;
-      if ((nearest.weight ?? weight) < weight) continue;
-      templates.add(template);
-      added.push({ ...nearest, template });
-      refuseTooMany(added.length, nearest.place.file);
-    }
-  }
-  return added;
+export function policiesOfRoutes<R extends LimitedRoute>(
+  written: readonly R[],
+  options: RoutesOptions<R> = {},
+): RoutePolicies<R> {
+  const file = written[0]?.place.file ?? '';
+  refuseTooMany(written.length, file);
+  const findings: Finding[] = [];
+  const routes = written.map((each) => bounded(each, findings));
+  const sets = withOverlaps(
+    routes.map(({ host, template, methods }) => ({ host, template, methods })),
+    (count) => refuseTooMany(count, file),
+  );
+  const answers = sets.map((set) => answerOf(set, routes, options));
+  const kept = new Set(withoutRepeated(answers, options.fallback ?? ''));
+  return {
+    made: answers
+      .filter((each) => kept.has(each))
+      .map((answer) => ({ policy: policyOf(answer), answer })),
+    findings: [...findings, ...routeFindings(answers, routes)],
+  };
 }
 
-const EVERY = {
-  owner: '',
-  name: '',
-  rules: { limits: [], comments: [] },
-  place: { file: '', line: 1, column: 1 },
-};
+function bounded<R extends LimitedRoute>(route: R, findings: Finding[]): R {
+  const { rules, place } = route;
+  const limits = rules.limits.flatMap((each) => withinBounds(each, place, findings) ?? []);
+  if (limits.length > 0 || rules.limits.length === 0)
+    return { ...route, rules: { ...rules, limits } };
+  return { ...route, rules: { ...rules, limits }, owner: '', isLeftOut: true };
+}
 
-/** The most specific of the other routes that match all requests of this one. */
-function around(inner: LimitedRoute, routes: readonly LimitedRoute[]): LimitedRoute | undefined {
-  return narrowest(
-    routes.filter((each) => isWider(each, inner)),
-    isWider,
-  );
+function answerOf<R extends LimitedRoute>(
+  set: RequestSet,
+  routes: readonly R[],
+  { order = byRank }: RoutesOptions<R>,
+): Answer<R> {
+  const found: R[] = [];
+  const ended = new Set<string>();
+  for (const tier of order(
+    routes.filter((each) => contains(each, set)),
+    set,
+  )) {
+    const open = tier.filter(({ entry = '' }) => !ended.has(entry));
+    found.push(...open);
+    for (const { entry = '' } of open.filter(isCertain)) ended.add(entry);
+  }
+  const byOwner = Map.groupBy(found, ({ owner }) => owner);
+  const limited = [...byOwner.values()].flatMap((all) => all.find(isLimited) ?? []);
+  const owners = new Set(limited.flatMap(({ owner }) => owner.split('\n')));
+  const unlimited = ended.size > 0 ? '' : undefined;
+  const owner = limited.length > 0 ? [...owners].sort().join('\n') : unlimited;
+  return { set, found, limited, owner };
+}
+
+function byRank<R extends LimitedRoute>(matching: readonly R[]): R[][] {
+  const rankOf = ({ rank = [] }: R) => JSON.stringify(rank);
+  const tiers = [...Map.groupBy(matching, rankOf).values()];
+  const compared = ([a]: R[], [b]: R[]) => {
+    const ranks = b?.rank ?? [];
+    return ranks.map((number, i) => number - (a?.rank?.[i] ?? 0)).find((each) => each !== 0) ?? 0;
+  };
+  return tiers.sort(compared);
+}
+
+/** Without a policy, the one around it applies, so a set with the same owner needs none. */
+function withoutRepeated<R extends LimitedRoute>(
+  answers: readonly Answer<R>[],
+  fallback: string,
+): Answer<R>[] {
+  const kept: { readonly answer: Answer<R>; readonly order: string }[] = [];
+  const fromWide = answers
+    .map((answer) => ({ answer, size: narrowness(answer.set) }))
+    .sort((a, b) => a.size - b.size);
+  for (const { answer } of fromWide) {
+    const { set } = answer;
+    let around: (typeof kept)[number] | undefined;
+    for (const each of kept) {
+      if (around !== undefined && each.order >= around.order) continue;
+      if (contains(each.answer.set, set)) around = each;
+    }
+    if (answer.owner === undefined || answer.owner === (around?.answer.owner ?? fallback)) continue;
+    kept.push({ answer, order: routeOrder({ ...set, path: set.template }) });
+  }
+  return kept.map(({ answer }) => answer);
+}
+
+function policyOf<R extends LimitedRoute>({ set, found, limited }: Answer<R>): ImportedPolicy {
+  const first = limited[0] ?? found.find(isCertain);
+  if (first === undefined) throw new Error('a set of requests comes from a route');
+  const { host, template: path, methods } = set;
+  const name = limited.length > 0 ? first.name : `unlimited-${first.name}`;
+  return { ...together(limited, first), name, match: { methods, host, path }, place: first.place };
+}
+
+/** A limit that denies nobody is left out beside one that denies. */
+function together<R extends LimitedRoute>(limited: readonly R[], first: R): ImportedRules {
+  const [, second] = limited;
+  if (second === undefined) return first.rules;
+  const enforced = limited.filter(({ rules }) => rules.mode === undefined);
+  const rules = (enforced.length > 0 ? enforced : limited).map((each) => each.rules);
+  const strict = rules.find(({ onStoreFailure }) => onStoreFailure !== undefined);
+  return {
+    limits: rules.flatMap(({ limits }) => limits),
+    mode: rules[0]?.mode,
+    onStoreFailure: strict?.onStoreFailure,
+    comments: [...new Set(rules.flatMap(({ comments }) => comments))],
+  };
 }
 
 export function notLimited(where: string): ImportedRules {
   return { limits: [], mode: 'off', comments: [`${where}: not limited`] };
 }
 
-/** `together` says what the limiter counts with one counter: `Kong counts all requests of this plugin`. */
-export function splitFinding(
-  { place, what, together }: { place: FilePlace; what: string; together: string },
-  policies: number,
-): Finding[] {
-  if (policies < 2) return [];
-  const why = `${together} together, and headgate counts each of its ${policies} policies by itself. A client gets the limit in each of them.`;
-  return [approximate(place, what, why)];
-}
-
-/** Routes that win over longer paths, because they are heavier. headgate prefers the longer path. */
-export function orderFindings(routes: readonly LimitedRoute[], limiter: string): Finding[] {
-  return routes.flatMap((light): Finding[] => {
-    const { owner, template, name, place, weight = 0 } = light;
-    const heavy = routes.find(
-      (each) =>
-        each.owner !== owner &&
-        (each.weight ?? 0) > weight &&
-        each.template !== template &&
-        covers(each.template, template) &&
-        (hasHost(each.host, light.host) || hasHost(light.host, each.host)),
-    );
-    if (heavy === undefined) return [];
-    const why = `of requests that match both, ${limiter} gives those to ${heavy.name} (line ${heavy.place.line}) that match all of its conditions, and headgate applies the policy with the more specific path. Check which limits requests of ${template} should have.`;
-    return [approximate(place, name, why)];
-  });
-}
-
-function isWider(outer: LimitedRoute, inner: LimitedRoute): boolean {
-  if (!hasHost(outer.host, inner.host) || !hasMethods(outer.methods, inner.methods)) return false;
-  if (!covers(outer.template, inner.template)) return false;
-  const isEqual = hasHost(inner.host, outer.host) && covers(inner.template, outer.template);
-  return !isEqual || !hasMethods(inner.methods, outer.methods);
-}
-
-/** Whether every request for the inner host is one for the outer. Undefined is every host. */
-export function hasHost(outer: string | undefined, inner: string | undefined): boolean {
-  return outer === undefined || (inner !== undefined && isHostWithin(inner, outer));
-}
-
-type Methods = readonly string[] | undefined;
-
-function hasMethods(outer: Methods, inner: Methods): boolean {
-  if (outer === undefined) return true;
-  return inner?.every((method) => outer.includes(method)) === true;
+/** How many policies count by themselves what an owner counted together. */
+export function policiesByOwner<R>({ made }: RoutePolicies<R>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { answer } of made) {
+    for (const owner of (answer.owner ?? '').split('\n'))
+      counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -3,7 +3,8 @@ import { checkMethodName } from '../../../gateway/config/policy-file/match.ts';
 import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
 import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { approximate, type Finding, findingLine, leftOut, wrongSource } from './finding.ts';
+import { withinBounds } from './bounds.ts';
+import { type Finding, findingLine, leftOut, wrongSource } from './finding.ts';
 import type {
   ImportedFile,
   ImportedLimit,
@@ -12,7 +13,10 @@ import type {
   ImportedRules,
 } from './imported-limit.ts';
 import { PolicyNames } from './names.ts';
-import { largestBurst, multiplied, paceOf, rateText, windowProblem } from './rates.ts';
+import { multiplied, rateText, windowProblem } from './rates.ts';
+
+const TOO_MANY =
+  'the policy has too many limits with this window. Merge them in the source, or add the limit by hand.';
 
 /** `headgate check` reads a file of this size in a second. */
 const MAX_POLICIES = 2_000;
@@ -77,47 +81,38 @@ function settledRules<R extends ImportedRules>(rules: R, place: FilePlace, findi
   const kept: ImportedLimit[] = [];
   for (const limit of rules.limits) {
     const bounded = withinBounds(limit, place, findings);
-    const settled = bounded && apart(bounded, kept);
+    const settled =
+      bounded &&
+      apart(bounded, kept, () => findings.push(leftOut(place, rateText(bounded.rate), TOO_MANY)));
     if (settled !== undefined) kept.push(settled);
   }
-  if (kept.length > MAX_LIMITS) {
-    const why = `a policy has at most ${MAX_LIMITS} limits, and this one would have ${kept.length}. The first ${MAX_LIMITS} are in the file.`;
-    findings.push(leftOut(place, `${kept.length} limits`, why));
+  const needed = kept.filter((each) => !kept.some((other) => undercuts(other, each)));
+  if (needed.length > MAX_LIMITS) {
+    const why = `a policy has at most ${MAX_LIMITS} limits, and this one would have ${needed.length}. The first ${MAX_LIMITS} are in the file.`;
+    findings.push(leftOut(place, `${needed.length} limits`, why));
   }
-  if (kept.length > 0 || rules.mode === 'off')
-    return { ...rules, limits: kept.slice(0, MAX_LIMITS) };
+  if (needed.length > 0 || rules.mode === 'off')
+    return { ...rules, limits: needed.slice(0, MAX_LIMITS) };
   return { ...rules, limits: [], mode: 'off' };
 }
 
-function withinBounds(
-  written: ImportedLimit,
-  place: FilePlace,
-  findings: Finding[],
-): ImportedLimit | undefined {
-  const { limit: count, windowMs } = written.rate;
-  // A bucket of a large rate can have a shorter window.
-  const pace = written.burst === undefined ? undefined : paceOf(count, windowMs);
-  const limit = { ...written, rate: pace ?? written.rate };
-  const problem = windowProblem(limit.rate);
-  if (problem !== undefined) {
-    const what = `${count} in ${windowMs % 1_000 === 0 ? `${windowMs / 1_000} s` : `${windowMs} ms`}`;
-    findings.push(leftOut(place, what, `${problem}. Add a limit that fits by hand.`));
-    return undefined;
-  }
-  if (limit.burst === undefined) return limit;
-  const burst = Math.min(limit.burst, largestBurst(limit.rate));
-  if (burst < limit.burst) {
-    const why = `the largest burst of headgate at ${rateText(limit.rate)} is ${burst}: a bucket must be full again within 31 days.`;
-    findings.push(approximate(place, `burst ${limit.burst}`, why));
-  }
-  return { ...limit, burst };
+/** Whether a shorter window always denies first. Several policies of the source may be one here. */
+function undercuts(short: ImportedLimit, long: ImportedLimit): boolean {
+  if (short === long || short.per !== long.per || !/^(ip|global)$/.test(long.per)) return false;
+  if (short.burst !== undefined || long.burst !== undefined) return false;
+  const windows = Math.ceil(long.rate.windowMs / short.rate.windowMs);
+  return short.rate.limit * windows <= long.rate.limit;
 }
 
 /**
  * Two limits of a policy cannot have the same share, window and algorithm. Of two windows, the lower limit says it all.
  * Of two buckets, one gets a longer window at the same pace.
  */
-function apart(limit: ImportedLimit, kept: ImportedLimit[]): ImportedLimit | undefined {
+function apart(
+  limit: ImportedLimit,
+  kept: ImportedLimit[],
+  leave: () => void,
+): ImportedLimit | undefined {
   const clash = (rate: ImportedLimit['rate']) =>
     kept.findIndex(
       (each) =>
@@ -132,11 +127,12 @@ function apart(limit: ImportedLimit, kept: ImportedLimit[]): ImportedLimit | und
     if (limit.rate.limit < other.rate.limit) kept[at] = limit;
     return undefined;
   }
-  if (other.burst === limit.burst && other.rate.limit === limit.rate.limit) return undefined;
+  if ((other.burst ?? 0) <= limit.burst && other.rate.limit <= limit.rate.limit) return undefined;
   for (let factor = 2; factor <= MAX_LIMITS + 1; factor++) {
     const rate = multiplied(limit.rate, factor);
     if (clash(rate) === -1 && windowProblem(rate) === undefined) return { ...limit, rate };
   }
+  leave();
   return undefined;
 }
 

@@ -6,9 +6,9 @@ import {
   objectsIn,
 } from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import { middlewareOf, type Parts, type Router, withoutProvider } from './parts.ts';
+import { entryOf, middlewareOf, type Parts, type Router, withoutProvider } from './parts.ts';
 
-const ANNOTATION = 'traefik.ingress.kubernetes.io/router.middlewares';
+const ANNOTATION = 'traefik.ingress.kubernetes.io/router.';
 
 /** Middlewares are named `namespace-name`, as Traefik names them. */
 export function kubernetesParts(documents: readonly YamlNode[]): Parts {
@@ -44,18 +44,24 @@ function references(list: YamlNode | undefined, namespace: string): string[] {
 
 function routesOf({ name, namespace, node }: KubernetesObject): Router[] {
   const routes = node.itemsAt('spec', 'routes');
+  const entryPoints = node.get('spec', 'entryPoints')?.texts() ?? [];
+  const entry = entryOf(entryPoints, node.get('spec', 'tls') !== undefined);
   return routes.map((route, i) => ({
     name: routes.length === 1 ? name : `${name}-${i + 1}`,
     rule: route.get('match')?.text ?? '',
     middlewares: references(route.get('middlewares'), namespace),
-    hasPriority: route.get('priority') !== undefined,
+    priority: route.get('priority')?.text,
+    entry,
     place: route.get('match')?.place ?? route.place,
   }));
 }
 
 /** Traefik makes a router for each path of an Ingress. */
 function ingressRoutes(object: KubernetesObject): Router[] {
-  const middlewares = annotationList(object, ANNOTATION).map(withoutProvider);
+  const middlewares = annotationList(object, `${ANNOTATION}middlewares`).map(withoutProvider);
+  const hasTls = object.node.get('spec', 'tls') !== undefined;
+  const entry = entryOf(annotationList(object, `${ANNOTATION}entrypoints`), hasTls);
+  const [priority] = annotationList(object, `${ANNOTATION}priority`);
   return ingressPaths(object).map(({ host, written, type, place }) => {
     const isDomain = host?.startsWith('*.');
     const rule = [
@@ -63,6 +69,6 @@ function ingressRoutes(object: KubernetesObject): Router[] {
       ...(isDomain ? [`HostRegexp(\`{any:.+}${host?.slice(1)}\`)`] : []),
       `${type === 'Exact' ? 'Path' : 'PathPrefix'}(\`${written}\`)`,
     ].join(' && ');
-    return { name: object.name, rule, middlewares, hasPriority: false, place };
+    return { name: object.name, rule, middlewares, priority, entry, place };
   });
 }

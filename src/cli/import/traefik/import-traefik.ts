@@ -1,19 +1,17 @@
 import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.ts';
-import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
+import { type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
+import { isLimitName } from '../shared/limit-words.ts';
+import type { LimitedRoute } from '../shared/limited-route.ts';
 import { suggestedLimit } from '../shared/rates.ts';
-import {
-  type LimitedRoute,
-  notLimited,
-  orderFindings,
-  policiesOfRoutes,
-  splitFinding,
-} from '../shared/routes.ts';
+import { splitFinding } from '../shared/route-findings.ts';
+import { notLimited, policiesByOwner, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
+import { isOtherLimit, otherMiddleware } from './other-middlewares.ts';
 import { dynamicParts, type Middleware, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
@@ -29,30 +27,36 @@ export function importTraefik({ main: source }: ProxyFiles): ImportedFile {
   const limiters = new Map(
     middlewares.filter(({ kind }) => kind === 'ratelimit').map((each) => [each, rateLimitOf(each)]),
   );
-  if (limiters.size === 0) {
+  const others = middlewares.filter(isOtherLimit);
+  if (limiters.size === 0 && others.length === 0) {
     const message =
       'has no rateLimit middleware. Name the dynamic configuration, the Kubernetes objects, or the compose file that has it.';
     throw wrongSource(source.name, message);
   }
   const reader = new RouterReader(middlewares, limiters);
-  const routes = routers.flatMap((router) => reader.routesOf(router));
-  const { policies, counts } = policiesOfRoutes(routes);
+  const hasEntries = new Set(routers.map(({ entry }) => entry)).size > 1;
+  const routes = routers
+    .flatMap((router) => reader.routesOf(router))
+    .map((route) => (hasEntries ? route : { ...route, entry: undefined }));
+  const made = policiesOfRoutes(routes);
+  const counts = policiesByOwner(made);
   const values = [...limiters.values()];
   const prefixes = values.flatMap(({ ipv6Prefix }) => ipv6Prefix ?? []);
   return {
     trustedProxies: values.flatMap(({ trustedProxies = [] }) => trustedProxies),
     ipv6Prefix: prefixes.length === 0 ? undefined : Math.min(...prefixes),
-    policies,
+    policies: made.made.map(({ policy }) => policy),
     findings: [
       ...values.flatMap(({ findings }) => findings),
       ...reader.findings,
-      ...orderFindings(routes, 'Traefik'),
+      ...made.findings,
       ...routers.flatMap((router) => sharedRouter(router, counts)),
       ...middlewares.flatMap((each) =>
         notCarried(each, reader.used.has(each), limiters.get(each)?.limit),
       ),
+      ...others.map(otherMiddleware),
     ],
-    limitsFound: limiters.size,
+    limitsFound: limiters.size + others.length,
   };
 }
 
@@ -81,55 +85,63 @@ class RouterReader {
 
   /** A route for each way in which the rule of the router matches. Each router has its own buckets. */
   routesOf(router: Router): LimitedRoute[] {
-    const { name, place, rule } = router;
-    const used = this.#limitersOf(router.middlewares);
+    const { name, place, rule, entry } = router;
+    const { used, isLeftOut: isUnknown } = this.#limitersOf(router);
     const limits = used.flatMap((each): ImportedLimit[] => {
       this.used.add(each);
       const limit = this.#limiters.get(each)?.limit;
       return limit === undefined ? [] : [limit];
     });
-    const matches = matchesOf(rule);
-    if (typeof matches === 'string') {
-      const why = `${matches}. Write a policy for the requests that you mean.`;
-      if (limits.length > 0) this.findings.push(leftOut(place, `router ${name}`, why));
-      return [];
+    const isLimited = limits.length > 0;
+    const { matches, leftOut: reasons } = matchesOf(rule, isLimited);
+    for (const reason of reasons) {
+      const why = `${reason}. Write a policy for the requests that you mean.`;
+      this.findings.push(leftOut(place, `router ${name}`, why));
     }
-    const ignored = matches.flatMap((match) => match.ignored);
-    if (limits.length > 0) this.#noteRule(router, ignored);
-    // Without a priority, the longest rule wins.
-    const weight = rule.length;
     const where = `router ${name}, ${lineText(place)}`;
     const comment = `from rateLimit ${used.map((each) => each.name).join(', ')} of ${where}`;
-    const isLimited = limits.length > 0;
     const rules = isLimited ? { limits, comments: [comment] } : notLimited(where);
     const owner = isLimited ? ownerOf(router) : '';
-    return matches.map((match) => ({ ...match, owner, name, weight, rules, place }));
+    const rank = [rankOf(router)];
+    const isLeftOut = !isLimited && (isUnknown || used.some((each) => this.#isLimiting(each)));
+    const route = { entry, owner, name, title: `router ${name}`, rank, isLeftOut, rules, place };
+    return matches.map((match) => ({ ...match, ...route }));
   }
 
-  #noteRule({ name, place, hasPriority }: Router, ignored: readonly string[]): void {
-    const what = `router ${name}`;
-    if (ignored.length > 0) {
-      const why = `a policy file cannot have ${[...new Set(ignored)].join(', ')}. The policy applies to requests whether this holds or not.`;
-      this.findings.push(approximate(place, what, why));
-    }
-    if (hasPriority) {
-      const why =
-        'Traefik chooses routers by priority, and headgate chooses the policy with the most specific path, then host, then method. Check requests that several routers match.';
-      this.findings.push(approximate(place, what, why));
-    }
+  /** A limiter whose average is 0 limits nothing. */
+  #isLimiting(each: Middleware): boolean {
+    return this.#limiters.get(each)?.isUnlimited !== true;
   }
 
   /** Each middleware once, also where chains name each other. */
-  #limitersOf(names: readonly string[], seen = new Set<string>()): Middleware[] {
-    return names.flatMap((name) => {
-      if (seen.has(name)) return [];
+  #limitersOf({ name: router, place, middlewares }: Router) {
+    const seen = new Set<string>();
+    const used: Middleware[] = [];
+    let isLeftOut = false;
+    const pending = [...middlewares];
+    for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
+      if (seen.has(name)) continue;
       seen.add(name);
-      return (this.#byName.get(name) ?? []).flatMap((each) => {
-        if (each.kind === 'chain') return this.#limitersOf(each.chain, seen);
-        return this.#limiters.has(each) ? [each] : [];
-      });
-    });
+      const known = this.#byName.get(name) ?? [];
+      if (known.length === 0) {
+        isLeftOut = true;
+        if (isLimitName(name) || /limit/i.test(name))
+          this.findings.push(leftOut(place, `middleware ${name} of router ${router}`, ELSEWHERE));
+      }
+      pending.unshift(...known.flatMap(({ chain, kind }) => (kind === 'chain' ? chain : [])));
+      used.push(...known.filter((each) => this.#limiters.has(each)));
+      isLeftOut ||= known.some(isOtherLimit);
+    }
+    return { used, isLeftOut };
   }
+}
+
+const ELSEWHERE =
+  'it is not in this file. Import the file that has it, or write a policy with its limit.';
+
+/** The highest priority wins. Without one, the longest rule has the highest. */
+function rankOf({ priority, rule }: Router): number {
+  return Number(priority?.trim()) || rule.length;
 }
 
 function ownerOf({ name, place }: Router): string {

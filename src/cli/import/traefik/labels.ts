@@ -1,7 +1,14 @@
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
+import {
+  entryOf,
+  type Middleware,
+  type Option,
+  type Parts,
+  type Router,
+  withoutProvider,
+} from './parts.ts';
 
 interface Label extends Option {
   readonly path: readonly string[];
@@ -57,7 +64,8 @@ function routersOf(labels: readonly Label[]): Router[] {
       name,
       rule: options.get('rule')?.text ?? '',
       middlewares: listed(options.get('middlewares')?.text ?? '').map(withoutProvider),
-      hasPriority: options.has('priority'),
+      priority: options.get('priority')?.text,
+      entry: entryOf(listed(options.get('entrypoints')?.text ?? ''), options.has('tls')),
       place: (options.get('rule') ?? group[0])?.place as FilePlace,
     };
   });

@@ -1,63 +1,75 @@
 import { type Condition, readRule } from '../../proxy-files/traefik-rule.ts';
-import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
+import { type PathTemplates, templatesOf, templatesOfPath } from '../shared/path-regex.ts';
+import { ANY_PATH, hostOf } from '../shared/paths.ts';
+import { countedMethods, overlap, type RequestSet } from '../shared/request-set.ts';
 
-interface RuleMatch {
-  readonly host: string | undefined;
-  readonly template: string;
-  readonly methods: readonly string[] | undefined;
-  /** Conditions that a policy file cannot have: the policy applies whether they hold or not. */
-  readonly ignored: readonly string[];
+interface RuleMatch extends RequestSet {
+  /** What a policy file cannot have. */
+  readonly condition: string | undefined;
+  readonly isNarrower: boolean;
 }
 
-/** A text says why a policy file cannot have the rule. */
-type RuleMatches = readonly RuleMatch[] | string;
+interface RuleMatches {
+  readonly matches: readonly RuleMatch[];
+  /** Why parts of the rule of a limited router are not among the matches. */
+  readonly leftOut: readonly string[];
+}
 
-export function matchesOf(rule: string): RuleMatches {
+const UNREADABLE = 'it cannot be read as a rule, or has too many alternatives';
+const HEAD = 'headgate counts HEAD as GET';
+
+/** A rule without limits takes an unknown part of the requests of others, if a policy file cannot name its requests. */
+export function matchesOf(rule: string, isLimited: boolean): RuleMatches {
   const alternatives = readRule(rule);
-  if (alternatives === undefined)
-    return 'it cannot be read as a rule, or has too many alternatives';
-  const matches: RuleMatch[] = [];
-  for (const alternative of alternatives) {
-    const found = matchOf(alternative);
-    if (typeof found === 'string') return found;
-    matches.push(...found);
+  if (alternatives === undefined) {
+    const unknown = { ...EVERY, condition: `the rule ${rule}`, isNarrower: false };
+    return isLimited ? { matches: [], leftOut: [UNREADABLE] } : { matches: [unknown], leftOut: [] };
   }
-  return byMethods(matches);
+  const found = alternatives.map((each) => matchOf(each, isLimited));
+  const leftOut = found.filter((each) => typeof each === 'string');
+  const matches = byMethods(found.flatMap((each) => (typeof each === 'string' ? [] : each)));
+  const counted = matches.map((each) => ({
+    ...each,
+    methods: each.methods && countedMethods(each.methods),
+  }));
+  const named = counted.filter(({ methods }) => methods?.length !== 0);
+  if (named.length < counted.length) leftOut.push(HEAD);
+  return { matches: named, leftOut: isLimited ? [...new Set(leftOut)] : [] };
 }
 
-type Meaning =
-  | { readonly host: string }
-  | { readonly templates: readonly string[] }
-  | { readonly method: string }
-  | 'ignored'
-  | 'unnameable';
+interface Meaning {
+  readonly sets: readonly RequestSet[];
+  readonly isWider?: boolean;
+  readonly isNarrower?: boolean;
+}
 
-function matchOf(conditions: readonly Condition[]): RuleMatches {
-  let host: string | undefined;
-  let templates: readonly string[] | undefined;
-  let method: string | undefined;
-  const ignored: string[] = [];
+const EVERY: RequestSet = { host: undefined, template: ANY_PATH };
+
+function matchOf(conditions: readonly Condition[], isLimited: boolean): RuleMatch[] | string {
+  let sets: readonly RequestSet[] = [EVERY];
+  let isNarrower = false;
+  const unlike: string[] = [];
   for (const condition of conditions) {
     const meaning = meaningOf(condition);
-    const written = `${condition.isNegated ? '!' : ''}${condition.name}(${condition.args.map((arg) => `\`${arg}\``).join(', ')})`;
-    if (meaning === 'ignored') ignored.push(written);
-    else if (meaning === 'unnameable')
-      return `a policy file cannot have ${written}: it has hosts such as api.example.com and *.example.com, and paths such as /login, /users/:id and /files/*`;
-    else if ('host' in meaning) {
-      if (host !== undefined && host !== meaning.host) return [];
-      host = meaning.host;
-    } else if ('method' in meaning) method = meaning.method;
-    else templates = narrower(templates, meaning.templates);
+    if (meaning === 'unnameable' && isLimited)
+      return `a policy file cannot have ${textOf(condition)}: it has hosts such as api.example.com and *.example.com, and paths such as /login, /users/:id and /files/*`;
+    if (typeof meaning === 'string' || meaning.isWider === true) unlike.push(textOf(condition));
+    if (typeof meaning === 'string') continue;
+    sets = sets.flatMap((set) => meaning.sets.flatMap((each) => overlap(set, each) ?? []));
+    isNarrower ||= meaning.isNarrower === true;
   }
-  const isEverything = host === undefined && templates === undefined && method === undefined;
-  if (isEverything && ignored.length > 0)
-    return `a policy file cannot have ${ignored.join(' && ')}`;
-  const methods = method === undefined ? undefined : [method];
-  return (templates ?? [ANY_PATH]).map((template) => ({ host, template, methods, ignored }));
+  const [first] = sets;
+  if (isLimited && first === EVERY && unlike.length > 0)
+    return `a policy file cannot have ${unlike.join(' && ')}`;
+  const condition = unlike.length === 0 ? undefined : [...new Set(unlike)].join(', ');
+  return sets.map((set) => ({ ...set, condition, isNarrower }));
 }
 
-function meaningOf({ name, args: [arg = ''], isNegated }: Condition): Meaning {
+function textOf({ name, args, isNegated }: Condition): string {
+  return `${isNegated ? '!' : ''}${name}(${args.map((arg) => `\`${arg}\``).join(', ')})`;
+}
+
+function meaningOf({ name, args: [arg = ''], isNegated }: Condition): Meaning | string {
   if (isNegated) return 'ignored';
   switch (name) {
     case 'Host':
@@ -65,31 +77,35 @@ function meaningOf({ name, args: [arg = ''], isNegated }: Condition): Meaning {
     case 'HostSNI':
       return hostMeaning(arg);
     case 'HostRegexp':
-      return hostMeaning(plainHost(arg));
+      return hostMeaning(plainHost(arg), !/^[a-z0-9.\\^$-]+$|\.[+*]/i.test(arg));
     case 'Path':
-      return templatesMeaning(
-        arg.includes('{') ? templatesOf(`^${withoutNames(arg)}$`) : literalPath(arg),
+      return pathMeaning(
+        arg.includes('{') ? templatesOf(`^${withoutNames(arg)}$`) : templatesOfPath(arg, 'exact'),
       );
     case 'PathPrefix':
-      return templatesMeaning(
-        arg.includes('{') ? templatesOf(`^${withoutNames(arg)}`) : pathsBelow(arg),
+      return pathMeaning(
+        arg.includes('{') ? templatesOf(`^${withoutNames(arg)}`) : templatesOfPath(arg, 'prefix'),
       );
     case 'PathRegexp':
-      return templatesMeaning(templatesOf(arg));
+      return pathMeaning(templatesOf(arg));
     case 'Method':
-      return /^[A-Za-z-]{1,32}$/.test(arg) ? { method: arg.toUpperCase() } : 'unnameable';
+      return /^[A-Za-z-]{1,32}$/.test(arg)
+        ? { sets: [{ ...EVERY, methods: [arg.toUpperCase()] }] }
+        : 'unnameable';
     default:
       return 'ignored';
   }
 }
 
-function hostMeaning(text: string): Meaning {
+function hostMeaning(text: string, isWider = false): Meaning | string {
   const host = hostOf(text);
-  return host === undefined ? 'unnameable' : { host };
+  return host === undefined ? 'unnameable' : { sets: [{ ...EVERY, host }], isWider };
 }
 
-function templatesMeaning(found: readonly string[] | string | undefined): Meaning {
-  return found === undefined ? 'unnameable' : { templates: [found].flat() };
+function pathMeaning(found: PathTemplates | undefined): Meaning | string {
+  if (found === undefined) return 'unnameable';
+  const { templates, ...rest } = found;
+  return { ...rest, sets: templates.map((template) => ({ ...EVERY, template })) };
 }
 
 /** `^.+\.example\.com$` and `{sub:.+}.example.com` as `*.example.com`. */
@@ -107,29 +123,17 @@ function plainHost(expression: string): string {
 function withoutNames(path: string): string {
   return path
     .replaceAll(/\{\w+:([^{}]*)\}/g, (_, inside: string) =>
-      inside === '.*' || inside === '.+' ? inside : '[^/]+',
+      /^(?:\.[*+]|\[\^\/\]\+)$/.test(inside) ? inside : '\\w+',
     )
     .replaceAll(/\{\w+\}/g, '[^/]+')
     .replaceAll(/(?<![*\]])\.(?![*+])/g, '\\.');
-}
-
-/** Both paths of an alternative must match. */
-function narrower(
-  known: readonly string[] | undefined,
-  more: readonly string[],
-): readonly string[] {
-  if (known === undefined) return more;
-  return [
-    ...known.filter((path) => more.some((other) => covers(other, path))),
-    ...more.filter((path) => known.some((other) => other !== path && covers(other, path))),
-  ];
 }
 
 /** Alternatives that differ by their method are one match with several methods. */
 function byMethods(matches: readonly RuleMatch[]): RuleMatch[] {
   const merged = new Map<string, RuleMatch>();
   for (const match of matches) {
-    const key = JSON.stringify([match.host, match.template, match.ignored]);
+    const key = JSON.stringify([match.host, match.template, match.condition]);
     const known = merged.get(key);
     const methods =
       known === undefined

@@ -22,8 +22,15 @@ export interface Router {
   readonly name: string;
   readonly rule: string;
   readonly middlewares: readonly string[];
-  readonly hasPriority: boolean;
+  /** As it is written; undefined if the longest rule wins. */
+  readonly priority: string | undefined;
+  /** The entry points and whether it takes HTTPS. Routers of other entry points take none of its requests. */
+  readonly entry: string;
   readonly place: FilePlace;
+}
+
+export function entryOf(entryPoints: readonly string[], hasTls: boolean): string {
+  return [...entryPoints].sort().join() + (hasTls ? ' tls' : '');
 }
 
 export interface Parts {
@@ -85,7 +92,11 @@ function routerOf(name: string, node: YamlNode): Router {
     name,
     rule: node.getAnyCase('rule')?.text ?? '',
     middlewares: (node.getAnyCase('middlewares')?.texts() ?? []).map(withoutProvider),
-    hasPriority: node.getAnyCase('priority') !== undefined,
+    priority: node.getAnyCase('priority')?.text,
+    entry: entryOf(
+      node.getAnyCase('entryPoints')?.texts() ?? [],
+      node.getAnyCase('tls') !== undefined,
+    ),
     place: node.getAnyCase('rule')?.place ?? node.place,
   };
 }

@@ -11,6 +11,7 @@ export interface RateLimit
   extends Pick<ImportedFile, 'trustedProxies' | 'ipv6Prefix' | 'findings'> {
   /** Undefined if it limits nothing, or cannot be carried over. */
   readonly limit?: ImportedLimit;
+  readonly isUnlimited?: boolean;
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -46,9 +47,15 @@ export function rateLimitOf(middleware: Middleware): RateLimit {
   const periodMs = durationMs(period) || (Number(period) === 0 ? 1_000 : 0);
   const what = `rateLimit ${name}`;
   const { per, ...source } = sourceOf(middleware, findings);
+  if (average === 0 && !/^(0*|-\d+)$/.test(options.get('average')?.text.trim() ?? '')) {
+    findings.push(
+      leftOut(place, what, 'its average is not a whole number. Write a limit by hand.'),
+    );
+    return { ...source, findings };
+  }
   if (average === 0) {
     findings.push(note(place, what, 'its average is 0, so Traefik limits nothing.'));
-    return { ...source, findings };
+    return { ...source, findings, isUnlimited: true };
   }
   const rate = paceOf(average, periodMs);
   if (rate === undefined) {

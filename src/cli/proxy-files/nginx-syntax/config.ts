@@ -27,6 +27,8 @@ export function readNginxConfig(files: ProxyFiles) {
       const { name, args, block, place } = each;
       if (name !== 'include') return [{ ...each, block: expanded(block, open) }];
       const included = budget.read({ path: args[0] ?? '', place, open });
+      // An include that stays in the tree is of a file that cannot be read.
+      if (included.length === 0 && !/[*?[]/.test(args[0] ?? '')) return [each];
       return included.flatMap((file) => expanded(treeOf(file, each), [...open, file.path]));
     });
 
