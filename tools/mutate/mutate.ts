@@ -75,6 +75,8 @@ function mutate(ranges: readonly string[]): Judged[] {
       mutate: ranges,
       // What is computed once, when a file is loaded, would run all tests.
       ignoreStatic: true,
+      // All unit tests, one after the other, on a machine that is busy.
+      dryRunTimeoutMinutes: 30,
       ignorePatterns: ['.mutants', 'tools/mutate/node_modules'],
       // TypeScript 7 has no interface for programs that rewrite its configuration, and none is needed here.
       tsconfigFile: 'none',

@@ -24,7 +24,9 @@ async function findings(durationsMs: readonly number[], aheadMs = 0): Promise<st
       storeTimeoutMs: STORE_TIMEOUT_MS,
       now: () => elapsedMs,
     });
-    return (await Array.fromAsync(found)).map((each) => `${levelOf(each)}: ${each.message}`);
+    const lines: string[] = [];
+    for await (const each of found) lines.push(`${levelOf(each)}: ${each.message}`);
+    return lines;
   } finally {
     clock.mockRestore();
   }
