@@ -59,7 +59,7 @@ function optionsFrom(settings: NodeJS.ProcessEnv) {
   return { environment, telemetry, resources, now: () => NOON_MS };
 }
 
-test('a gateway that closes leaves connections to others, and answers those that it has', async () => {
+test('a gateway answers and remembers whom it denied; once it closes, it leaves connections to others', async () => {
   const options = optionsFrom({});
   const policies = openPolicySource(options.environment);
   const gateway = await createPortlessGateway({ ...options, policies });
@@ -74,9 +74,19 @@ test('a gateway that closes leaves connections to others, and answers those that
     return { connection, proxy };
   };
   const { proxy } = await open();
-  proxy.write('GET /envoy/a HTTP/1.1\r\nHost: a\r\n\r\n');
-  const [answer] = (await once(proxy, 'data')) as [Buffer];
-  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 OK/);
+  const ask = async () => {
+    proxy.write('GET /envoy/a HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [answer] = (await once(proxy, 'data')) as [Buffer];
+    return answer.toString().slice(0, 12);
+  };
+  const answers: string[] = [];
+  for (let i = 0; i < 6; i++) answers.push(await ask());
+  expect(answers).toEqual([...Array(5).fill('HTTP/1.1 200'), 'HTTP/1.1 429']);
+  // Its own answer to the question that it asks all gateways.
+  expect(await gateway.operate('top', {})).toMatchObject({
+    gateways: { asked: 1, answered: 1 },
+    clients: [{ policy: 'default', denials: 1 }],
+  });
   const closed = once(proxy, 'close');
   await resources.close();
   const { connection } = await open();
