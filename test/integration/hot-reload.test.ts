@@ -292,6 +292,33 @@ describe.concurrent('a changed policy file', () => {
   });
 });
 
+test.concurrent('rate limit files are loaded by SIGHUP, as policies are', async () => {
+  using folder = newFolder();
+  mkdirSync(folder.path('rules'));
+  const file = folder.path('rules/edge.yaml');
+  const rule = (key: string) =>
+    `  - { key: ${key}, rate_limit: { unit: hour, requests_per_unit: 1 } }\n`;
+  const whole = `domain: edge\ndescriptors:\n${rule('one')}`;
+  writeFileSync(file, whole);
+  await using gateway = await startGatewayProcess({
+    HEADGATE_GRPC_PORT: '0',
+    HEADGATE_RATELIMIT_CONFIG: folder.path('rules'),
+  });
+  let changes = 0;
+  // It never stops changing, so it would not be loaded without a signal.
+  const writing = setInterval(() => {
+    appendFileSync(file, changes === 0 ? rule('two') : '# more\n');
+    changes++;
+  }, 200);
+  try {
+    await waitUntil('the file has changed five times', async () => changes >= 5);
+    gateway.signal('SIGHUP');
+    await gateway.printed(/"event":"rate_limits_loaded","limits":2/);
+  } finally {
+    clearInterval(writing);
+  }
+});
+
 describe.concurrent('the policies are reloaded', () => {
   test('when the key file is created or changes', async () => {
     using folder = newFolder();

@@ -7,14 +7,16 @@ import { expect, test } from 'vitest';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = globSync('{test,tools,bench}/**/*.ts', { cwd: ROOT });
 
-test('every folder of test/unit is a folder of src', () => {
+test('every folder of test/unit is a folder of src, or of web', () => {
   const folders = new Set(
     FILES.filter((file) => file.startsWith('test/unit/')).map((file) =>
       relative('test/unit', dirname(file)),
     ),
   );
   expect(folders.size).toBeGreaterThan(20);
-  expect([...folders].filter((folder) => !existsSync(join(ROOT, 'src', folder)))).toEqual([]);
+  const tested = (folder: string) =>
+    folder.startsWith('web/') ? join(ROOT, folder) : join(ROOT, 'src', folder);
+  expect([...folders].filter((folder) => !existsSync(tested(folder)))).toEqual([]);
 });
 
 test('a helper of test/support is used by unit tests or by several folders', () => {

@@ -32,6 +32,7 @@ export function scriptedClient(reply: Reply): ScriptedClient {
     eval: command('eval'),
     evalsha: command('evalsha'),
     del: command('del'),
+    ping: command('ping'),
     publish: command('publish'),
     disconnect: (reconnect?: boolean) => disconnects.push(reconnect),
   };

@@ -1,40 +1,56 @@
 /**
- * Changes the code in small ways (mutants), runs the unit tests that reach each change, and lists the mutants that no
- * test noticed: `npm run mutate -- core stores/redis src/config/rate.ts`. Without arguments: all rooms that are held to
- * the bar. Exits 1 when a room is below it. Takes seconds per mutant: minutes for a file, hours for all rooms.
+ * Changes the code in small ways (mutants), runs the unit tests that reach each change, lists the mutants that no test
+ * noticed, and prints a table by room: `npm run mutate -- --sample 50 gateway/core cli/import/nginx`. Without rooms: all
+ * that are held to the bar. A sample is the same each time, until the code changes. Exits with 1 if a room is below.
+ *
+ * `--whole` then runs the system tests on each mutant that no unit test noticed; `--whole FILE...` runs these tests only.
+ * It goes on where it was stopped.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { HERE, PROJECT, REPORTS, run } from './folders.ts';
+import { isKilled, type Judged, roomOf } from './mutant.ts';
+import { chooseSample } from './sample.ts';
+import { noticedBySystemTests } from './whole.ts';
 
-const HERE = fileURLToPath(new URL('.', import.meta.url));
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const REPORTS = join(PROJECT, '.mutants');
-
-const ROOMS = ['core', 'dialects', 'denials', 'stores', 'operations', 'config'];
-/** Percent of the mutants that the unit tests reach or should reach. */
+/** Percent of the mutants that unit tests should notice. */
 const BAR = 85;
+
+/** The commands that are missing here print what a room tells them. System tests run them. */
+const COMMANDS = ['check', 'doctor', 'evidence', 'import', 'policy-tests', 'proxy-files', 'top'];
+const ROOMS = [
+  ...readdirSync(join(PROJECT, 'src/gateway')).map((name) => `gateway/${name}`),
+  ...COMMANDS.map((name) => `cli/${name}`),
+];
 
 const { values, positionals } = parseArgs({
   options: {
-    /** Also mutates what is computed once, when a file is loaded: each of these runs all tests. */
-    static: { type: 'boolean', default: false },
-    /** Also mutates texts. Most are prose, which no test should repeat. */
-    strings: { type: 'boolean', default: false },
+    /** Mutants of each room. One takes a second or two, and minutes if it makes a test wait. */
+    sample: { type: 'string', default: '15' },
+    whole: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
+const size = Number(values.sample);
+if (!Number.isInteger(size) || size < 1) throw new Error('--sample: write a whole number from 1');
+const tests = positionals.filter((name) => name.startsWith('test/'));
+const named = positionals.filter((name) => !name.startsWith('test/'));
 
 installOnce();
 mkdirSync(REPORTS, { recursive: true });
-const places = (positionals.length > 0 ? positionals : ROOMS).map((place) => ({
-  place,
-  ...mutate(place),
-}));
-console.table(places);
-process.exitCode = places.some(({ percent }) => percent < BAR) ? 1 : 0;
+const judged = mutate(await chooseSample(named.length > 0 ? named : ROOMS, size));
+const table = tableOf(judged);
+console.table(table);
+if (values.whole) {
+  const survivors = judged.filter((each) => !isKilled(each));
+  const noticed = noticedBySystemTests(survivors, tests);
+  const killed = judged.length - survivors.length + noticed;
+  console.log(
+    `With system tests: ${killed} of ${judged.length}, ${percent(killed, judged.length)} %`,
+  );
+}
+process.exitCode = table.some((row) => row.percent < BAR) ? 1 : 0;
 
 /** The tools stand beside the project's dependencies, so that `npm ci` need not install them. */
 function installOnce(): void {
@@ -42,47 +58,57 @@ function installOnce(): void {
   run('npm', ['ci', '--no-audit', '--no-fund'], HERE);
 }
 
-function mutate(place: string): { mutants: number; killed: number; percent: number } {
-  const name = place.replace(/^src\//, '');
-  const report = join(REPORTS, `${name.replaceAll('/', '-')}.json`);
+/** All rooms in one run, because it begins with a run of all unit tests. */
+function mutate(ranges: readonly string[]): Judged[] {
+  const report = join(REPORTS, 'report.json');
   const configuration = join(REPORTS, 'stryker.json');
-  const isFile = name.endsWith('.ts');
   writeFileSync(
     configuration,
     JSON.stringify({
       testRunner: 'vitest',
-      plugins: [join(HERE, 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js')],
+      plugins: [
+        join(HERE, 'node_modules/@stryker-mutator/vitest-runner/dist/src/index.js'),
+        join(HERE, 'in-sample.ts'),
+      ],
+      checkers: ['in-sample'],
       vitest: { configFile: 'tools/mutate/vitest.config.ts', related: true },
-      mutate: [isFile ? `src/${name}` : `src/${name}/**/*.ts`],
-      mutator: { excludedMutations: values.strings ? [] : ['StringLiteral'] },
-      ignoreStatic: !values.static,
+      mutate: ranges,
+      // What is computed once, when a file is loaded, would run all tests.
+      ignoreStatic: true,
+      // All unit tests, one after the other, on a machine that is busy.
+      dryRunTimeoutMinutes: 30,
       ignorePatterns: ['.mutants', 'tools/mutate/node_modules'],
       // TypeScript 7 has no interface for programs that rewrite its configuration, and none is needed here.
       tsconfigFile: 'none',
       reporters: ['json', 'clear-text', 'progress-append-only'],
-      clearTextReporter: { logTests: false, reportTests: false },
+      clearTextReporter: { logTests: false, reportTests: false, reportScoreTable: false },
       jsonReporter: { fileName: report },
       tempDirName: '.mutants/sandbox',
     }),
   );
   run(join(HERE, 'node_modules/.bin/stryker'), ['run', configuration], PROJECT);
-  return countIn(report);
+  return judgedIn(report);
 }
 
 interface Report {
-  readonly files: Readonly<Record<string, { mutants: readonly { status: string }[] }>>;
+  readonly files: Readonly<Record<string, { mutants: readonly Omit<Judged, 'file'>[] }>>;
 }
 
-function countIn(report: string) {
+function judgedIn(report: string): Judged[] {
   const { files }: Report = JSON.parse(readFileSync(report, 'utf8'));
-  const states = Object.values(files).flatMap(({ mutants }) => mutants.map(({ status }) => status));
-  const counted = states.filter((state) => state !== 'Ignored' && state !== 'CompileError');
-  const killed = counted.filter((state) => state === 'Killed' || state === 'Timeout').length;
-  const percent = counted.length === 0 ? 100 : Math.round((1000 * killed) / counted.length) / 10;
-  return { mutants: counted.length, killed, percent };
+  return Object.entries(files)
+    .flatMap(([file, { mutants }]) => mutants.map((each) => ({ ...each, file })))
+    .filter(({ status }) => status !== 'Ignored' && status !== 'CompileError');
 }
 
-function run(program: string, args: readonly string[], cwd: string): void {
-  const { status } = spawnSync(program, args, { cwd, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed`);
+function tableOf(all: readonly Judged[]) {
+  const rooms = [...Map.groupBy(all, ({ file }) => roomOf(file)), ['all', all] as const];
+  return rooms.map(([room, mutants]) => {
+    const killed = mutants.filter(isKilled).length;
+    return { room, mutants: mutants.length, killed, percent: percent(killed, mutants.length) };
+  });
+}
+
+function percent(part: number, whole: number): number {
+  return whole === 0 ? 100 : Math.round((1_000 * part) / whole) / 10;
 }

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
-    include: ['test/unit/*/**/*.test.ts', 'test/unit/exactness.test.ts'],
+    include: ['test/unit/*/**/*.test.ts'],
     testTimeout: 30_000,
   },
 });

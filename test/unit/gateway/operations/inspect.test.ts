@@ -174,6 +174,33 @@ test('at most 200 limits are listed, those in use first', async () => {
   expect(limits.slice(0, 2)).toEqual(['p400 8', 'p0 9']);
 });
 
+test('a policy that an operator turned off or on is left out or shown', async () => {
+  const gateway = setUp();
+  const policies = async () =>
+    (await gateway.operate('inspect', { client: CLIENT })).limits.map(({ policy }) => policy);
+  expect(await policies()).not.toContain('asleep');
+  await gateway.operate('setMode', { policy: 'search', mode: 'off', ...TERMS });
+  await gateway.operate('setMode', { policy: 'asleep', mode: 'enforce', ...TERMS });
+  expect(await policies()).not.toContain('search');
+  expect(await policies()).toContain('asleep');
+});
+
+test('after midnight an address has what is left under both of its names', async () => {
+  const gateway = setUp();
+  const { salts } = gateway.gateway;
+  const MIDNIGHT_MS = SALTS.daily.startMs;
+  const { previous } = SALTS.daily;
+  const daily = { startMs: MIDNIGHT_MS - 86_400_000, current: previous, previous };
+  Object.assign(salts, { at: () => ({ ...SALTS, daily }) });
+  vi.setSystemTime(MIDNIGHT_MS - 60_000);
+  for (let i = 0; i < 2; i++) await gateway.visit({ ...FROM, target: '/search' });
+  Object.assign(salts, { at: () => SALTS });
+  vi.setSystemTime(MIDNIGHT_MS + 60_000);
+  expect((await limitsOf(gateway, CLIENT))[0]).toBe('search 1');
+  await gateway.visit({ ...FROM, target: '/search' });
+  expect((await limitsOf(gateway, CLIENT))[0]).toBe('search 0');
+});
+
 test('nothing is counted', async () => {
   const gateway = setUp();
   const before = await limitsOf(gateway, CLIENT);

@@ -174,6 +174,31 @@ describe('block and exempt', () => {
     },
   );
 
+  test('an exemption by a decision leaves the user who sent the key under its limits', async () => {
+    const policies = policySetFrom(`
+version: 1
+identity:
+  sources: [user, api_key, ip]
+  trusted_proxies: [loopback]
+default: { limits: [1000/1h] }
+policies:
+  - { name: upload, match: { path: /upload }, limits: [{ rate: 2/1h, per: api_key }] }
+  - { name: login, match: { path: /login }, limits: [2/1h] }`);
+    const gateway = setUp({ policies });
+    const headers = { 'x-user': 'bob', 'x-api-key': 'a key' };
+    const { id, client } = await denied(gateway, { target: '/upload', peer: CLIENT, headers });
+    expect(client).toMatch(/^u\./);
+    expect(await gateway.operate('exempt', { client: id, ...TERMS })).toMatchObject({
+      client: expect.stringMatching(/^k\./),
+    });
+    const others = { 'x-user': 'bob', 'x-api-key': 'another key' };
+    expect(
+      await gateway.visit({ target: '/login', peer: CLIENT, headers: others }),
+    ).not.toMatchObject({ reason: 'exempt' });
+    // A block is for the one who sends the requests.
+    expect(await gateway.operate('block', { client: id, ...TERMS })).toMatchObject({ client });
+  });
+
   test('of a listed key are shown with its id and plan, also in the audit log', async () => {
     const { operate, audit } = setUp();
     const listed = { client_id: 'acme', plan: 'pro' };

@@ -68,6 +68,18 @@ describe('Redis', () => {
       'wrong',
       'Redis has not answered 1 of 3 gateways since 2026-11-21 20:14 UTC. api passes uncounted.',
     ],
+    ...[
+      ['2026-11-22T10:40:00.000Z', AT],
+      [AT, '2026-11-22T10:40:00.000Z'],
+    ].map(([first, second]): [string, object[], 'wrong', string] => [
+      'went down for one policy after the other',
+      [
+        { ...open, ...down, since: first },
+        { ...closed, ...down, since: second },
+      ],
+      'wrong',
+      'Redis has not answered since 10:40 UTC. api and default pass uncounted; pay is denied.',
+    ]),
     [
       'is down for two reasons',
       [

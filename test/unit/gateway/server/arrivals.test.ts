@@ -102,4 +102,34 @@ describe('the backlog', () => {
     await nextTurn();
     expect(events).toEqual(['a', 'b', 'c']);
   });
+
+  test('answers those that have waited before those that arrive meanwhile', async () => {
+    const { events, add } = backlogOf();
+    let arrived = 0;
+    for (const name of ['a', 'b', 'c']) {
+      add(name, () => {
+        add(`later ${++arrived}`);
+        busyForMs(11);
+        return false;
+      });
+    }
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    expect(events).toEqual(['a', 'b', 'c', 'later 1', 'later 2', 'later 3']);
+  });
+
+  test('looks at each caller once, however many turns it waits', async () => {
+    const { events, add } = backlogOf();
+    let looks = 0;
+    add('a', () => {
+      busyForMs(11);
+      return false;
+    });
+    add('b', () => {
+      looks++;
+      return true;
+    });
+    for (let turn = 0; turn < 6; turn++) await nextTurn();
+    expect(events).toEqual(['a', 'abandoned']);
+    expect(looks).toBe(1);
+  });
 });

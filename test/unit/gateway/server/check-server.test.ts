@@ -1,6 +1,6 @@
 /** The check server in this process, behind a real socket. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
@@ -105,6 +105,26 @@ describe('a check', () => {
     const answer = await send('GET /nginx HTTP/1.1', 'Host: a', CLOSE);
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expect(errors).toEqual([]);
+  });
+
+  test.each([
+    ['ended its side of the connection', (connection: Socket) => void connection.end()],
+    ['broke the connection', (connection: Socket) => void connection.resetAndDestroy()],
+  ])('is gone once its proxy has %s', async (_, leave) => {
+    await start();
+    const arrived = Promise.withResolvers<PendingCheck>();
+    handle = arrived.resolve;
+    const accepted = once(listener, 'connection');
+    const proxy = connect((listener.address() as AddressInfo).port, '127.0.0.1');
+    proxy.write('GET /nginx HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [connection] = (await accepted) as [Socket];
+    const pending = await arrived.promise;
+    expect(pending.isGone()).toBe(false);
+    const left = new Promise((resolve) => connection.once('end', resolve).once('close', resolve));
+    leave(proxy);
+    await left;
+    expect(pending.isGone()).toBe(true);
+    proxy.destroy();
   });
 
   test('closes its connection while the gateway stops', async () => {

@@ -158,6 +158,24 @@ describe('lines of a server that its locations do not inherit', () => {
     expect(finding?.message).toContain(`: add_header X-Site ${value};`);
   });
 
+  test.each([
+    ['on', true],
+    ['off', true],
+    ['merge', false],
+  ])('are headers with add_header_inherit %s: %s', async (how, isLost) => {
+    const expected = isLost ? ['4 lines-not-inherited'] : [];
+    const header = 'add_header X-Site 1;';
+    expect(await ids(`add_header_inherit ${how}; ${header}`, PART)).toEqual(expected);
+    expect(await ids(header, `add_header_inherit ${how}; ${PART}`)).toEqual(expected);
+    // The nearest one decides, and it is about headers alone.
+    expect(
+      await ids(`add_header_inherit merge; ${header}`, `add_header_inherit ${how}; ${PART}`),
+    ).toEqual(expected);
+    expect(await ids('error_page 404 /none.html;', `add_header_inherit ${how}; ${PART}`)).toEqual([
+      '4 lines-not-inherited',
+    ]);
+  });
+
   test('are none where NGINX only leads on to a location with a name', async () => {
     const named = 'location @site { proxy_pass http://127.0.0.1:3000; }';
     const leading = (more = '') => [

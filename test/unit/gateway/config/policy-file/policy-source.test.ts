@@ -111,6 +111,20 @@ test('a new key file is part of a file that needs longer', async () => {
   expect(source.pending()?.state).not.toBe(before);
 });
 
+test('a file that changes while it is read is not loaded', async () => {
+  const source = open(fileOf('a'));
+  replace(fileOf('a', 'b'));
+  // It has read the file, and goes on in the next turn.
+  const reloading = source.reload(50);
+  replace(fileOf('a', 'b', 'c'));
+  expect(await reloading).toBeUndefined();
+  expect(namesIn(source)).toEqual(['a', 'default']);
+  expect(source.history.refused).toBeUndefined();
+  expect(source.pending()?.settledAfterMs).toBe(50);
+  expect(await source.reload(50)).toEqual({ removed: [] });
+  expect(namesIn(source)).toEqual(['a', 'b', 'c', 'default']);
+});
+
 test('without a time, the files are loaded as they are', async () => {
   const source = open(fileOf('a', 'b'));
   writeFileSync(policies, fileOf('b'));

@@ -23,6 +23,16 @@ describe('a URL names', () => {
       database: 3,
     });
   });
+  test.each([
+    ['redis://me:pa:ss@host', 'me', 'pa:ss'],
+    ['redis+sentinel://me:pa:ss@a,b/main', 'me', 'pa:ss'],
+    ['redis+cluster://:pa:ss:@a,b', undefined, 'pa:ss:'],
+    ['unix://me::@/run/redis.sock', 'me', ':'],
+    ['redis://me@host', 'me', undefined],
+    ['redis://:@host', undefined, undefined],
+  ])('%s: the user ends at the first colon', (url, username, password) => {
+    expect(parseRedisUrl(url)).toMatchObject({ username, password });
+  });
   test('a password without a user', () => {
     expect(parseRedisUrl('rediss://:hunter2@host/')).toMatchObject({
       tls: true,

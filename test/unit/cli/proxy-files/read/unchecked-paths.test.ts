@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Choice,
+  uncheckedPaths,
+} from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
+import { validFile } from '../../../../support/proxy-config.ts';
+
+const POLICIES = validFile(`version: 1
+identity: { sources: [ip] }
+default: { limits: [1000/1h] }
+policies:
+  - { name: login, match: { path: /login }, limits: [5/5min] }
+  - { name: users, match: { path: /users/:id }, limits: [5/5min] }
+  - { name: asleep, mode: 'off', match: { path: /asleep }, limits: [5/5min] }
+  - { name: shop, match: { host: shop.example, path: /basket }, limits: [5/5min] }
+`);
+
+const WAY = { what: 'location /', place: 'site:3' } as const;
+const to = (isUnchecked: boolean): Choice => ({ ...WAY, isUnchecked });
+
+const findings = (
+  choose: (path: string) => Choice | undefined,
+  { hosts = undefined as readonly string[] | undefined, paths = [] as readonly string[] } = {},
+) => uncheckedPaths([{ hosts, paths, choose }], POLICIES).map(({ message }) => message);
+
+test('each way is one finding, with all policies that limit it', () => {
+  expect(findings(() => to(true))).toEqual([
+    'location / passes requests on without asking headgate, and policies login, users limit such requests',
+  ]);
+});
+
+describe('nothing is found', () => {
+  test('if all requests are checked, or the file does not tell', () => {
+    expect(findings(() => to(false))).toEqual([]);
+    expect(findings(() => undefined)).toEqual([]);
+  });
+
+  test('of a policy that limits a path only in part', () => {
+    const numbers = (path: string) => to(!/^\/users\/\d+$/.test(path) && path !== '/login');
+    expect(findings(numbers)).toEqual([]);
+    const words = (path: string) => to(/^\/users\/\d+$/.test(path));
+    expect(findings(words)).toEqual([]);
+    // The file does not tell of the others.
+    expect(findings((path) => (path === '/users/1' ? to(true) : undefined))).toEqual([]);
+  });
+
+  test('of a policy of another host, or one that is off', () => {
+    const basket = (path: string) => to(path === '/basket' || path === '/asleep');
+    expect(findings(basket)).toEqual([]);
+    expect(findings(basket, { hosts: ['api.example'] })).toEqual([]);
+    expect(findings(basket, { hosts: ['shop.example'] })).toHaveLength(1);
+  });
+});
+
+test('a path that the file of the proxy names is unchecked if it is passed on so', () => {
+  const choose = (path: string) => to(path === '/users/42');
+  expect(findings(choose)).toEqual([]);
+  expect(findings(choose, { paths: ['/users/42'] })).toEqual([
+    'location / passes requests on without asking headgate, and policy users limits such requests',
+  ]);
+});
