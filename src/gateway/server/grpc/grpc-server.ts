@@ -150,7 +150,7 @@ function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: Kn
     }
     const request = dialect.parse(message, address, headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
-    else handleCheck(grpcCheck(dialect, call, request));
+    else handleCheck(new GrpcCheck(dialect, call, request));
   };
 }
 
@@ -165,18 +165,35 @@ interface GrpcDialect<Answer> {
   readonly unauthorized: Answer;
 }
 
-function grpcCheck<Answer>(
-  { name, render, write }: GrpcDialect<Answer>,
-  call: GrpcCall,
-  request: CheckRequest,
-): PendingCheck {
-  return {
-    dialect: name,
-    isGone: () => call.isGone,
-    parse: () => request,
-    answer(decision, style) {
-      if (!call.isGone) call.answer(write(render(decision, style)));
-    },
-    fail: () => call.fail(FAULT),
-  };
+class GrpcCheck<Answer> implements PendingCheck {
+  readonly #dialect: GrpcDialect<Answer>;
+  readonly #call: GrpcCall;
+  readonly #request: CheckRequest;
+
+  constructor(dialect: GrpcDialect<Answer>, call: GrpcCall, request: CheckRequest) {
+    this.#dialect = dialect;
+    this.#call = call;
+    this.#request = request;
+  }
+
+  get dialect(): string {
+    return this.#dialect.name;
+  }
+
+  isGone(): boolean {
+    return this.#call.isGone;
+  }
+
+  parse(): CheckRequest {
+    return this.#request;
+  }
+
+  answer(decision: Decision, style: AnswerStyle): void {
+    if (this.#call.isGone) return;
+    this.#call.answer(this.#dialect.write(this.#dialect.render(decision, style)));
+  }
+
+  fail(): void {
+    this.#call.fail(FAULT);
+  }
 }

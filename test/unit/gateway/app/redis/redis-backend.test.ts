@@ -41,7 +41,7 @@ describe('the place of a gateway before Redis answers', () => {
       target: parseRedisUrl(NOWHERE),
       ...{ environment, telemetry, resources },
       monitor: monitorStore(telemetry, () => NOON_MS),
-      events: { onReset() {}, onOverridesChanged() {}, answerQuery: async () => undefined },
+      events: { onReset() {}, onOverridesChanged() {}, replyTo: async () => undefined },
       now: () => NOON_MS,
     });
     expect(backend.place()).toEqual(place);

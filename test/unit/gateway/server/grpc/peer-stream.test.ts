@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ConnectionGuard } from '../../../../../src/gateway/server/connection-guard.ts';
 import { RepairedConnection } from '../../../../../src/gateway/server/grpc/authority/repaired-connection.ts';
-import { Sessions } from '../../../../../src/gateway/server/grpc/sessions.ts';
+import { createSessions } from '../../../../../src/gateway/server/grpc/peer-stream.ts';
 import { listenLocally } from '../../../../support/local-server.ts';
 
 let started: AsyncDisposableStack;
@@ -20,7 +20,7 @@ afterEach(() => started.disposeAsync());
 async function setUp() {
   const entered: number[] = [];
   const accepted: Socket[] = [];
-  const sessions = new Sessions();
+  const sessions = createSessions();
   const server = createServer((connection) => {
     const index = accepted.push(connection) - 1;
     entered[index] = 0;
