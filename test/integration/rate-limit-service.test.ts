@@ -404,6 +404,25 @@ testWithRedis('gateways count together in Redis, also in aligned windows', async
   }
 });
 
+testWithRedis('a call without a limit passes, and leaves Redis in use', async () => {
+  await using redis = await startRedis();
+  await using gateway = await startRateLimitGateway(RULES, {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_STORE_TIMEOUT_MS: '10000',
+  });
+  const answerTo = async (...entries: Parameters<typeof descriptor>[0][]) => {
+    const descriptors = entries.map((each) => descriptor(each));
+    return (await gateway.client.ask({ domain: 'edge', descriptors })).message;
+  };
+  for (let i = 0; i < 3; i++) {
+    const unlimited = await answerTo({ unknown: 'x' }, { free: 'x' });
+    expect(unlimited).toMatchObject({ overall_code: 'OK' });
+    const limited = await answerTo({ unknown: 'x' }, { tried: 'x' });
+    expect(limited).toMatchObject({ overall_code: i < 2 ? 'OK' : 'OVER_LIMIT' });
+  }
+  expect(gateway.output()).not.toContain('store_failed');
+});
+
 testWithRedis('several workers answer on the same port', async () => {
   await using redis = await startRedis();
   await using gateway = await startRateLimitGateway(RULES, {

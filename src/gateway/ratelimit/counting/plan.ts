@@ -88,6 +88,7 @@ export function planCall(call: RateLimitCall, context: PlanContext): Planned {
 }
 
 function groupsOf(shares: readonly Share[]): ShareGroup[] {
+  if (shares.length === 0) return [];
   if (shares.length === 1) return [groupOf(shares)];
   const together = shares.filter(({ isAlone }) => !isAlone);
   if (together.length === shares.length) return [groupOf(shares)];
