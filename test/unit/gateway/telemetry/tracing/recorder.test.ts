@@ -222,6 +222,26 @@ describe('tracing', () => {
     expect(lines()).toMatchObject([{ event: 'tracing_off', level: 40, remedy }]);
   });
 
+  test('is off, with what to install, if the SDK is not there', async () => {
+    const { tracing, lines } = events();
+    const missing = Object.assign(new Error('no module'), { code: 'ERR_MODULE_NOT_FOUND' });
+    // As its import would fail.
+    const settings = {
+      ...settingsOf('always_on'),
+      get protocol(): string {
+        throw missing;
+      },
+    };
+    expect(await openTracing(settings, tracing)).toBe(NO_TRACING);
+    expect(lines()).toMatchObject([
+      {
+        event: 'tracing_off',
+        remedy:
+          'install OpenTelemetry beside headgate: npm install @opentelemetry/sdk-trace @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto',
+      },
+    ]);
+  });
+
   test('names at most 80 characters of a cause', () => {
     const { tracing, lines } = events();
     tracing.spansLost('a'.repeat(81));
