@@ -1,5 +1,7 @@
 /** The rate limit service as JSON: who is answered, and with what. */
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProxyServer } from '../../../../src/gateway/server/connections.ts';
 import { createJsonServer } from '../../../../src/gateway/server/json-server.ts';
@@ -12,11 +14,14 @@ let server: ProxyServer;
 let calls: unknown[];
 let unauthorized: number;
 let isHealthy: boolean;
+/** Until then, calls have no answer. */
+let answerable: Promise<void>;
 beforeEach(() => {
   started = new AsyncDisposableStack();
   calls = [];
   unauthorized = 0;
   isHealthy = true;
+  answerable = Promise.resolve();
 });
 afterEach(() => started.disposeAsync());
 
@@ -25,6 +30,7 @@ async function start(proxySecrets: readonly string[] = []) {
     proxySecrets,
     async answer(written, { told }) {
       calls.push([written, told]);
+      await answerable;
       return { status: 429, body: '{"answered":true}' };
     },
     isHealthy: () => isHealthy,
@@ -38,11 +44,18 @@ async function start(proxySecrets: readonly string[] = []) {
     await listenLocally(createServer((connection) => server.take(connection))),
   );
   started.defer(() => server.close(0));
-  return async (path: string, init: RequestInit = {}) => {
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1');
+    started.defer(() => void socket.destroy());
+    await once(socket, 'connect');
+    return socket;
+  };
+  const send = async (path: string, init: RequestInit = {}) => {
     const headers = { connection: 'close', ...(init.headers as object) };
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers });
     return { answer, status: answer.status, body: await answer.text() };
   };
+  return Object.assign(send, { open });
 }
 
 const post = (body: string, headers = {}) => ({ method: 'POST', body, headers });
@@ -112,4 +125,32 @@ test('health needs no secret, and follows the gateway', async () => {
   isHealthy = false;
   expect(await health()).toEqual([500, 'not healthy']);
   expect(unauthorized).toBe(0);
+});
+
+test('the end closes idle connections at once, and waits for the call that has begun', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answerable = promise;
+  const { open } = await start();
+  const idle = await open();
+  idle.write('GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(idle, 'data');
+  const busy = await open();
+  const ended = (socket: Socket) => once(socket.resume(), 'close');
+  let answer = '';
+  busy.on('data', (chunk: Buffer) => {
+    answer += chunk;
+  });
+  busy.write('POST /json HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\na');
+  while (calls.length === 0) await nextTurn();
+  const idleEnded = ended(idle);
+  const busyEnded = ended(busy);
+  let hasClosed = false;
+  const closed = server.close(60_000).then(() => {
+    hasClosed = true;
+  });
+  await idleEnded;
+  expect([hasClosed, answer]).toEqual([false, '']);
+  resolve();
+  await Promise.all([busyEnded, closed]);
+  expect(answer).toMatch(/^HTTP\/1\.1 429 .*{"answered":true}$/s);
 });
