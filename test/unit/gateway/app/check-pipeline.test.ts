@@ -13,7 +13,7 @@ import { createDenials } from '../../../../src/gateway/denials/denials.ts';
 import { DIALECTS } from '../../../../src/gateway/dialects/index.ts';
 import { Arrivals, createHandler } from '../../../../src/gateway/server/handler.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
-import { NO_TRACING } from '../../../../src/gateway/telemetry/tracing/tracing.ts';
+import { NO_TRACING, type Tracing } from '../../../../src/gateway/telemetry/tracing/tracing.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { checkRequest, SALTS } from '../../../support/requests.ts';
 import { observedTelemetry } from '../../../support/telemetry.ts';
@@ -27,7 +27,7 @@ policies:
   - { name: trial, match: { path: /trial }, limits: [1/1h], mode: shadow }
 `;
 
-function setUp() {
+function setUp(tracing: Tracing = NO_TRACING) {
   const observed = observedTelemetry();
   const { telemetry, clock } = observed;
   const now = () => clock.nowMs;
@@ -54,7 +54,7 @@ function setUp() {
       headerSeen: () => {},
     }),
     telemetry,
-    tracing: NO_TRACING,
+    tracing,
     handle: createHandler({
       arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
       onDecided(decision, dialect, durationMs) {
@@ -170,4 +170,36 @@ test('a header that has arrived is reported', () => {
   const { lines, telemetry } = observedTelemetry();
   headerReports(telemetry.proxies).headerSeen('nginx', 'x-api-key');
   expect(lines()).toMatchObject([{ event: 'header_seen', dialect: 'nginx', header: 'x-api-key' }]);
+});
+
+test('a sampled check is told to its span, with what it counts, and another one is not', async () => {
+  const told: unknown[] = [];
+  const { visit } = setUp({
+    close: async () => {},
+    startSpan: ({ traceparent }) =>
+      traceparent === undefined
+        ? undefined
+        : {
+            startTake(descriptors) {
+              told.push(`take of ${descriptors}`);
+              return { answered: (admitted) => told.push(admitted), failed: () => {} };
+            },
+            decided: ({ verdict, policy }) => void told.push(`${verdict} by ${policy}`),
+            failed: (error) => void told.push(error),
+          },
+  });
+  const decisions = [
+    await visit({ target: '/login' }),
+    await visit({ target: '/login', headers: { traceparent: 'sampled' } }),
+    await visit({ target: '/', headers: { traceparent: 'sampled' } }),
+  ];
+  expect(decisions.map((decision) => decision?.verdict)).toEqual(['allow', 'deny', 'allow']);
+  expect(told).toEqual([
+    'take of 1',
+    false,
+    'deny by login',
+    'take of 1',
+    true,
+    'allow by default',
+  ]);
 });

@@ -225,3 +225,33 @@ test('a store that refuses every connection or check does not answer, whatever i
   monitor.failed('noperm', new Error('no'), 1);
   expect(monitor.condition().lapses).toBeUndefined();
 });
+
+test('a store whose answers are late has no lapses while not one of them has come', () => {
+  const { clock, fail, monitor } = setUp();
+  fail();
+  expect(monitor.condition().lapses).toBeUndefined();
+  // An answer that counted nothing is one.
+  monitor.heartbeatAccepted();
+  expect(monitor.condition().lapses).toEqual({ failed: 1, checks: 1, withinMs: 10_000 });
+  fail();
+  expect(monitor.condition().lapses).toBeUndefined();
+  monitor.answered(1, 3);
+  fail();
+  expect(monitor.condition().lapses).toEqual({ failed: 3, checks: 6, withinMs: 10_000 });
+  clock.nowMs += 10_000;
+  fail();
+  expect(monitor.condition().lapses).toBeUndefined();
+});
+
+test('the checks of the last ten seconds are its lapses, to the second', () => {
+  const { clock, fail, monitor } = setUp();
+  clock.nowMs += 999;
+  monitor.answered(1, 5);
+  fail();
+  clock.nowMs += 9_000;
+  fail();
+  expect(monitor.condition().lapses).toEqual({ failed: 2, checks: 7, withinMs: 10_000 });
+  clock.nowMs += 1;
+  monitor.answered(1, 2);
+  expect(monitor.condition().lapses).toEqual({ failed: 1, checks: 3, withinMs: 10_000 });
+});

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   compileSecretCheck,
   compileSecrets,
+  isFromWebPage,
   SECRET_HEADER,
 } from '../../../../src/gateway/server/callers.ts';
 
@@ -60,5 +61,38 @@ describe('the proxy secret', () => {
     const hasSecret = compileSecretCheck(['gehe\u00efm']);
     expect(hasSecret(sent('gehe\u00efm'))).toBe(true);
     expect(hasSecret(sent('geheim'))).toBe(false);
+  });
+});
+
+describe('a request', () => {
+  test.each([
+    [{}],
+    [{ 'sec-fetch-site': 'none' }],
+    [{ 'sec-fetch-site': 'same-origin' }],
+    [{ referer: 'http://evil.example/' }],
+  ])('with %j is not from a foreign page', (headers) => {
+    expect(isFromWebPage(headers)).toBe(false);
+    expect(isFromWebPage(headers, 'http://localhost')).toBe(false);
+  });
+
+  test.each([
+    [{ 'sec-fetch-site': 'same-site' }],
+    [{ 'sec-fetch-site': 'cross-site' }],
+    [{ 'sec-fetch-site': '' }],
+    [{ 'sec-fetch-site': 'None' }],
+    [{ origin: '' }],
+    [{ origin: 'null' }],
+    [{ origin: 'http://evil.example' }],
+    [{ origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' }],
+    [{ origin: 'http://localhost', 'sec-fetch-site': 'cross-site' }],
+  ])('with %j is from a foreign page', (headers) => {
+    expect(isFromWebPage(headers)).toBe(true);
+    expect(isFromWebPage(headers, 'http://localhost')).toBe(true);
+  });
+
+  test('with the own origin is from a foreign page only if there is none', () => {
+    const headers = { origin: 'http://localhost', 'sec-fetch-site': 'same-origin' };
+    expect(isFromWebPage(headers)).toBe(true);
+    expect(isFromWebPage(headers, 'http://localhost')).toBe(false);
   });
 });

@@ -9,6 +9,7 @@ import { inRedis } from '../../../../../src/gateway/app/redis/redis-backend.ts';
 import { monitorStore } from '../../../../../src/gateway/app/store-monitor.ts';
 import { readEnvironment } from '../../../../../src/gateway/config/settings/environment.ts';
 import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
+import { TAKE_SCRIPT_SHA } from '../../../../../src/gateway/stores/redis/take-script.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import {
@@ -35,7 +36,7 @@ describe('the place of a gateway before Redis answers', () => {
     ],
   ])('with %o is among all workers of all gateways', async (settings, place) => {
     const environment = readEnvironment({ HEADGATE_REDIS_URL: NOWHERE, ...settings });
-    const { telemetry } = observedTelemetry();
+    const { telemetry, metrics } = observedTelemetry();
     const resources = new OpenResources();
     const backend = inRedis({
       target: parseRedisUrl(NOWHERE),
@@ -45,6 +46,9 @@ describe('the place of a gateway before Redis answers', () => {
       now: () => NOON_MS,
     });
     expect(backend.place()).toEqual(place);
+    expect(await metrics('script_info')).toEqual([
+      `headgate_script_info{sha="${TAKE_SCRIPT_SHA}"} 1`,
+    ]);
     await resources.close();
   });
 });

@@ -258,6 +258,19 @@ test('a worker that hangs for 15 seconds is killed, and replaced as a lost one',
   expect(slots).toEqual([0, 1, 1]);
 });
 
+test('a worker that has not answered yet is not asked whether it responds', async () => {
+  const { nth, onUnresponsive, supervisor } = setUp();
+  void supervisor.start();
+  nth(0).responds = false;
+  await pass(20_000);
+  expect([nth(0).signals, onUnresponsive.mock.calls]).toEqual([[], []]);
+  nth(0).says({ type: 'ready', store: 'counts' });
+  await pass(3_000);
+  expect(onUnresponsive).not.toHaveBeenCalled();
+  await pass(1_000);
+  expect(onUnresponsive.mock.calls).toEqual([[1]]);
+});
+
 test('reports, reloads and drains go to every worker', async () => {
   const { nth, supervisor } = await setUpRunning();
   const collected = supervisor.collectReports();
