@@ -1,6 +1,12 @@
 /** A proxy or a gateway of this process, whose answers a test writes. */
 import { createServer, type IncomingMessage } from 'node:http';
+import { vi } from 'vitest';
 import { listenLocally } from '../../../support/local-server.ts';
+
+/** Time-outs that were asked for, in milliseconds. On a busy machine an answer may take longer. */
+export const timeouts = vi
+  .spyOn(AbortSignal, 'timeout')
+  .mockImplementation(() => new AbortController().signal);
 
 export interface Answer {
   readonly status?: number;

@@ -101,9 +101,9 @@ test('no conclusion from claims that are not answered, or answered without a lim
   expect((await findings((_, n) => (n === 3 ? undefined : left(100 - n)))).found).toEqual([
     THROUGH(99, 98),
   ]);
-  expect((await findings((_, n) => (n === 4 ? undefined : left(n === 3 ? 99 : 100 - n)))).found).toEqual(
-    [THROUGH(99, 98)],
-  );
+  expect(
+    (await findings((_, n) => (n === 4 ? undefined : left(n === 3 ? 99 : 100 - n)))).found,
+  ).toEqual([THROUGH(99, 98)]);
   expect((await findings((_, n) => (n === 3 ? {} : left(100 - n)))).found).toEqual([
     THROUGH(99, 98),
   ]);
@@ -143,14 +143,8 @@ test.each<[Answer, string]>([
     { status: 503, body: '{"error":"gateway_unavailable"}' },
     'gateway-unreachable: status 503 of the part of headgate',
   ],
-  [
-    { headers: { ...LIMIT, 'x-ratelimit-mode': 'open' } },
-    'store-down: X-RateLimit-Mode: open',
-  ],
-  [
-    { headers: { ...LIMIT, 'x-ratelimit-mode': 'local' } },
-    'store-down: X-RateLimit-Mode: local',
-  ],
+  [{ headers: { ...LIMIT, 'x-ratelimit-mode': 'open' } }, 'store-down: X-RateLimit-Mode: open'],
+  [{ headers: { ...LIMIT, 'x-ratelimit-mode': 'local' } }, 'store-down: X-RateLimit-Mode: local'],
   [{ status: 500, headers: NONE_LEFT }, 'answered-500: status 500 as soon as no request remains'],
   [{ status: 500 }, 'answered-500: status 500 without X-RateLimit-Limit'],
   [
