@@ -46,17 +46,19 @@ test('a file with a mistake has its place, and is not called valid', () => {
   expect(valid).toBeUndefined();
 });
 
-const GATEWAY = {
+type Gateway = NonNullable<Parameters<typeof choiceFindings>[1]>;
+
+const GATEWAY: Gateway = {
   ...{ digests: ['served'], loadedMs: undefined, hasRefused: false, checks: 0, denied: 0 },
   ...{ untrusted: 0, refused: 0, seenHeaders: new Set<string>() },
 };
 
 type Choice = Partial<Parameters<typeof choiceFindings>[0]>;
 
-const chosen = (choice: Choice, gateway?: Partial<typeof GATEWAY & { loadedMs: number }>) =>
+const chosen = (choice: Choice, gateway?: Partial<Gateway>) =>
   choiceFindings(
     { path: '/none/policies.yaml', digest: 'mine', isNamed: true, ...choice },
-    gateway && { ...GATEWAY, ...gateway },
+    gateway === undefined ? undefined : { ...GATEWAY, ...gateway },
   ).map(({ rule, message }) => `${rule}: ${message}`);
 
 test('nothing is said of the file that the gateway serves, named or not', () => {

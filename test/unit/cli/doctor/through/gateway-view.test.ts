@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { throughGateway } from '../../../../../src/cli/doctor/through/gateway-view.ts';
+import {
+  MAX_REQUESTS,
+  throughGateway,
+} from '../../../../../src/cli/doctor/through/gateway-view.ts';
 import {
   type Answer,
   answering,
@@ -297,4 +300,25 @@ test.each<[Answer, string]>([
 test('without a gateway that tells, an unclear answer stays as it is', async () => {
   const { found } = await view({ answers: () => ({ status: 403 }), hasNoGateway: true });
   expect(found).toEqual(['answered-403: status 403 without X-RateLimit-Limit']);
+});
+
+test('a proxy with every fault is asked as often as is said before', async () => {
+  const counters = new Map<unknown, number>();
+  const { found, asked } = await view({
+    headers: ['x-api-key'],
+    answers({ url, headers }, limit) {
+      if (url?.endsWith('%0A')) return limit;
+      const client = headers['x-forwarded-for'];
+      const remaining = (counters.get(client) ?? 100) - 2;
+      counters.set(client, remaining);
+      return { headers: { ...limit.headers, 'x-ratelimit-remaining': String(remaining) } };
+    },
+  });
+  expect(found.map((each) => each.split(':')[0])).toEqual([
+    'counted-twice',
+    'spoofed-address',
+    'header-lost',
+  ]);
+  expect(asked).toHaveLength(22);
+  expect(MAX_REQUESTS).toBe(22);
 });
