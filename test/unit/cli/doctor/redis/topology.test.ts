@@ -117,7 +117,7 @@ test('each master of a cluster has its own slots, also in several parts', async 
   ]);
   expect(found).toEqual([]);
   const held = (at: number) =>
-    [0, 99, 100, 16_000, 16_001, 16_383].filter(servers[at]?.holds ?? isNaN);
+    [0, 99, 100, 16_000, 16_001, 16_383].filter(servers[at]?.holds ?? Number.isNaN);
   expect(servers.map(({ address }) => address)).toEqual([
     { host: '10.0.0.1', port: 7001 },
     { host: '10.0.0.2', port: 7002 },

@@ -75,7 +75,7 @@ test('addresses and peaks only if they are wanted', async () => {
 
 test('lines that are not understood are handed on, if somebody wants them', async () => {
   const misread: string[] = [];
-  await run(LOG, { onMisread: (text) => misread.push(text) });
+  await run(LOG, { onMisread: async (text) => void misread.push(text) });
   expect(misread.join('')).toBe('nonsense\n');
 });
 
