@@ -1,9 +1,13 @@
 /** Which servers count: that of the URL, the master of sentinels, or the masters of a cluster. */
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { levelOf } from '../../../../../src/cli/doctor/redis/diagnostics.ts';
 import { countingServers } from '../../../../../src/cli/doctor/redis/topology.ts';
 import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
 import { bulk, type Fault, startFakeRedis } from '../../../../support/fake-redis.ts';
+
+// On a busy machine an answer may come after the deadline.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterAll(() => void vi.useRealTimers());
 
 async function serversOf(url: string) {
   const found: string[] = [];
