@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gatewayState } from '../../../../src/cli/doctor/gateway-state.ts';
-import { answering } from './local-answers.ts';
+import { answering, timeouts } from './local-answers.ts';
 
 async function stateOf(metrics: readonly string[]) {
   await using gateway = await answering(() => ({ body: metrics.join('\n') }));
@@ -21,6 +21,7 @@ test('the counters of all series are added, and others are left out', async () =
     'headgate_decisions_total{policy="api",verdict="deny"} 3',
     'headgate_decisions_total_more{verdict="deny"} 1000',
     'other_decisions_total{verdict="deny"} 1000',
+    'headgate_decisions_total{verdict="deny"} 1000 or so',
     'headgate_untrusted_proxy_requests_total{dialect="nginx"} 7',
     'headgate_untrusted_proxy_requests_total{dialect="envoy"} 1',
     'headgate_strangers_refused_total 4',
@@ -71,4 +72,10 @@ test('nothing answers', async () => {
   const gateway = await answering(() => ({}));
   await gateway[Symbol.asyncDispose]();
   expect(await gatewayState(gateway.url)).toBeUndefined();
+});
+
+test('a gateway with much to tell has five seconds', async () => {
+  timeouts.mockClear();
+  await stateOf([]);
+  expect(timeouts.mock.calls).toEqual([[5_000]]);
 });
