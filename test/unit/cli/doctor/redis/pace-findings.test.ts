@@ -46,6 +46,11 @@ test('one round trip that takes longer is a warning, with the median and the wor
   expect(pace).toContain('round trips take 1.0 ms (median) to 51 ms (worst of');
 });
 
+test('half of a long round trip is the way to the server, and not its clock', async () => {
+  expect((await findings([1_800]))[0]).toEqual(FINE);
+  expect((await findings([400], -1_500))[0]).toContain('its clock is 1.5 s behind');
+});
+
 test('a clock may be a second off, to either side', async () => {
   expect((await findings([2], 1_000))[0]).toEqual(FINE);
   expect((await findings([2], 1_500))[0]).toContain('its clock is 1.5 s ahead of');

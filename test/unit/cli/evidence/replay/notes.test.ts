@@ -1,0 +1,110 @@
+/** What a reader must know, and above all what is not said. */
+import { expect, test } from 'vitest';
+import { notesOn } from '../../../../../src/cli/evidence/replay/notes.ts';
+import type { ReplayResult } from '../../../../../src/cli/evidence/replay/result.ts';
+import { policySetFrom } from '../../../../support/policies.ts';
+
+const KEY = 'keys: [{ id: a, sha256: "'.concat('ab'.repeat(32), '" }]');
+const NO_FACTS = {
+  ...{ withoutAddress: 0, withHost: 0, withoutHost: 0, withoutTime: 0, answered429: 0 },
+  ...{ fromMs: 0, toMs: 0 },
+};
+
+interface Noted {
+  readonly sources?: string;
+  readonly identity?: string;
+  readonly policy?: string;
+  readonly facts?: Partial<ReplayResult['facts']>;
+  readonly isUncertain?: boolean;
+  readonly hosts?: readonly string[];
+  readonly mapping?: readonly (readonly [target: string, field: string])[];
+}
+
+function notes(noted: Noted = {}): string[] {
+  const { sources = 'ip', identity = '', policy = '', mapping = [], hosts = [] } = noted;
+  const policies = policySetFrom(`
+version: 1
+identity: { sources: [${sources}]${identity} }
+default: { limits: [1000/1h] }
+policies: [{ name: login, match: { path: /login }, limits: [5/1min]${policy} }]
+`);
+  const result = {
+    facts: { ...NO_FACTS, ...noted.facts },
+    isUncertain: noted.isUncertain ?? false,
+  } as ReplayResult;
+  return notesOn(result, {
+    policies,
+    hostPolicies: new Set(hosts),
+    mapping: mapping.map(([target, field]) => ({ target, field })),
+  });
+}
+
+const ALWAYS =
+  'A replay cannot show how clients react to a denial: they may retry, wait or give up.';
+
+test('a log that has all says only what no log can', () => {
+  expect(notes()).toEqual([ALWAYS]);
+});
+
+const byAddress = (names: string) =>
+  `Clients were told apart by address, without ${names}: a gateway that sees more tells them apart better. If the log has the values, use --map.`;
+
+test('identities that the log lacks are named, in the order of the file', () => {
+  expect(notes({ sources: 'user, api_key, ip' })[0]).toBe(byAddress('user, api_key'));
+  expect(notes({ sources: '{ header: x-tenant, from: proxy }, ip' })[0]).toBe(
+    byAddress('x-tenant'),
+  );
+});
+
+test('a mapped identity is not missed', () => {
+  expect(notes({ sources: 'api_key, ip', mapping: [['api_key', 'key']] })).toEqual([ALWAYS]);
+  expect(notes({ sources: 'user, ip', mapping: [['user', 'name']] })).toEqual([ALWAYS]);
+  expect(notes({ sources: 'api_key, user, ip', mapping: [['user', 'name']] })[0]).toBe(
+    byAddress('api_key'),
+  );
+});
+
+test('limits of plans need the key of a client', () => {
+  const gold = {
+    sources: 'api_key, ip',
+    identity: `, api_key: { header: x-api-key, ${KEY.replace(' }]', ', plan: gold }]')} }`,
+    policy: ', plans: { gold: [50/1min] }',
+  };
+  const note = 'Limits of plans were not evaluated: the log does not say which key a client has.';
+  expect(notes(gold)).toContain(note);
+  expect(notes({ ...gold, mapping: [['api_key', 'key']] })).not.toContain(note);
+  expect(notes({ sources: 'api_key, ip' })).not.toContain(note);
+});
+
+test('requests without a host matter only to policies that match by host', () => {
+  const facts = { withHost: 1_000, withoutHost: 234 };
+  expect(notes({ facts, hosts: ['shop', 'admin'] })).toEqual([
+    '234 of 1,234 requests do not say which host was asked for. Policies that match by host (shop, admin) did not count them, and other policies did in their place. Log the host, or replay without these policies.',
+    ALWAYS,
+  ]);
+  expect(notes({ facts })).toEqual([ALWAYS]);
+  expect(notes({ facts: { withHost: 9 }, hosts: ['shop'] })).toEqual([ALWAYS]);
+});
+
+test('requests that were not decided, or were denied already, are counted', () => {
+  expect(notes({ facts: { withoutTime: 1_000, answered429: 2_000 } })).toEqual([
+    '1,000 requests were not decided: their start, which is their time less their duration, is before 1970 or after 9999.',
+    '2,000 requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.',
+    ALWAYS,
+  ]);
+  expect(notes({ facts: { answered429: 1 } })).toHaveLength(2);
+});
+
+test('one policy in shadow mode is enough, and one that is off is none', () => {
+  expect(notes({ policy: ', mode: shadow' })).toEqual([
+    'Policies in shadow mode deny nobody: their denied requests are those that they would deny. --against and --fail-on count these, too.',
+    ALWAYS,
+  ]);
+  expect(notes({ policy: ', mode: off' })).toEqual([ALWAYS]);
+});
+
+test('whole seconds and short windows', () => {
+  const [first = '', ...others] = notes({ isUncertain: true });
+  expect(first).toMatch(/^The log has whole seconds, and a limit has a window under 10 seconds/);
+  expect(others).toEqual([ALWAYS]);
+});
