@@ -36,15 +36,21 @@ export async function bootSystemd(files: Readonly<Record<string, string>>): Prom
   const folder = mkdtempSync(join(tmpdir(), 'headgate-systemd-'));
   const pairs = Object.entries(files).flatMap(([target, source]) => [source, target]);
   const machine = startProcess('unshare', ['--mount', 'bash', SCRIPT, folder, ...pairs]);
-  const run = (script: string) => runInside(initOf(machine), script);
+  const run = (script: string) => {
+    const init = initOf(machine);
+    if (init === undefined) throw new Error(`nothing is booted: ${machine.output()}`);
+    return runInside(init, script);
+  };
   const end = async () => {
-    if (hasInit(machine)) process.kill(initOf(machine), 'SIGKILL');
+    const init = initOf(machine);
+    if (init === undefined) await machine.stop('SIGKILL');
+    else process.kill(init, 'SIGKILL');
     await machine.exited();
     await removeControlGroups(folder);
     rmSync(folder, { recursive: true });
   };
   const hasBooted = async () =>
-    hasInit(machine) && (await run('systemctl is-system-running --wait')).code === 0;
+    initOf(machine) !== undefined && (await run('systemctl is-system-running --wait')).code === 0;
   try {
     await waitUntil('systemd has booted', hasBooted);
   } catch (error) {
@@ -54,19 +60,16 @@ export async function bootSystemd(files: Readonly<Record<string, string>>): Prom
   return { run, [Symbol.asyncDispose]: end };
 }
 
-/** The only child of unshare. */
-function initOf(machine: RunningProcess): number {
-  if (!hasInit(machine)) throw new Error(`nothing is booted: ${machine.output()}`);
-  return Number(childrenOf(machine));
-}
-
-function hasInit(machine: RunningProcess): boolean {
-  return /^\d+$/.test(childrenOf(machine));
-}
-
-function childrenOf({ pid }: RunningProcess): string {
-  const file = `/proc/${pid}/task/${pid}/children`;
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+/** The child of unshare that is process 1 of its own process tree. Before, the script has other children. */
+function initOf({ pid }: RunningProcess): number | undefined {
+  try {
+    const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    const isInit = /^NSpid:.*\t1$/m.test(readFileSync(`/proc/${child}/status`, 'utf8'));
+    return isInit ? Number(child) : undefined;
+  } catch {
+    // It has ended in the meantime.
+    return undefined;
+  }
 }
 
 function runInside(init: number, script: string): Promise<ScriptResult> {
