@@ -54,7 +54,7 @@ function guardConnections(server: FastifyInstance, onFault: (error: unknown) => 
   // A handler of a request with a body is called when the body has arrived.
   server.addHook('preHandler', ({ raw }, _reply, done) => {
     const guard = guardOf(raw.socket);
-    // If `localhost` has two addresses, Fastify opens a second server of its own, whose connections have no guard.
+    // If `localhost` has two addresses, Fastify opens a second server, whose connections have no guard.
     if (guard === undefined) done();
     else guard.leave(done);
   });

@@ -81,5 +81,5 @@ export class LineCutter {
   }
 }
 
-/** A part without memory of its own would keep the whole. */
+/** A part that is not copied would keep the whole in memory. */
 const copyOf = (bytes: Buffer) => Buffer.from(new Uint8Array(bytes).buffer);

@@ -32,7 +32,7 @@ export function refuseTooMany(count: number, file: string): void {
 
 /**
  * headgate chooses a policy by path, then host, then method, and other limiters choose otherwise. Every overlap of routes
- * is a set of its own, so for each set it is known which routes may answer. Their limits apply together.
+ * is a separate set, so for each set it is known which routes may answer. Their limits apply together.
  */
 export function policiesOfRoutes<R extends LimitedRoute>(
   written: readonly R[],

@@ -14,7 +14,7 @@ const MOST_KNOWN = 100_000;
 /** JavaScript refuses these forms, or reads them in another way. */
 const OTHER_FORM = /\\[^dDwWsSbBnrt\W]|\\$|\[\^?\]|\[[:.=]|\(\?[a-z^-]+[:)]/;
 
-/** A foreign expression may need years for a path, and Node can stop it only in a context of its own. */
+/** A foreign expression may need years for a path, and Node can stop it only in a separate context. */
 const context = createContext({ expression: '', flags: '', path: '' });
 const script = new Script('new RegExp(expression, flags).exec(path)');
 const known = new Map<string, Groups | null | undefined>();
