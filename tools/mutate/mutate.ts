@@ -1,7 +1,8 @@
 /**
  * Changes the code in small ways (mutants), runs the unit tests that reach each change, lists the mutants that no test
  * noticed, and prints a table by room: `npm run mutate -- --sample 50 gateway/core cli/import/nginx`. Without rooms: all
- * that are held to the bar. A sample is the same each time, until the code changes. Exits with 1 if a room is below.
+ * that are held to the bar. A sample is the same each time, until the code or `--seed` changes. Exits with 1 if a room
+ * is below.
  *
  * `--whole` then runs the system tests on each mutant that no unit test noticed; `--whole FILE...` runs these tests only.
  * It goes on where it was stopped.
@@ -29,6 +30,8 @@ const { values, positionals } = parseArgs({
     /** Mutants of each room. One takes a second or two, and minutes if it makes a test wait. */
     sample: { type: 'string', default: '15' },
     whole: { type: 'boolean', default: false },
+    /** Any text. Another text gives another sample. */
+    seed: { type: 'string', default: '' },
   },
   allowPositionals: true,
 });
@@ -39,7 +42,7 @@ const named = positionals.filter((name) => !name.startsWith('test/'));
 
 installOnce();
 mkdirSync(REPORTS, { recursive: true });
-const judged = mutate(await chooseSample(named.length > 0 ? named : ROOMS, size));
+const judged = mutate(await chooseSample(named.length > 0 ? named : ROOMS, size, values.seed));
 const table = tableOf(judged);
 console.table(table);
 if (values.whole) {

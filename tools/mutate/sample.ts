@@ -10,10 +10,14 @@ interface Listed extends Mutant {
 }
 
 /** Chooses `size` mutants of each place, a folder or a file of `src`. Resolves to their ranges, as Stryker writes them. */
-export async function chooseSample(places: readonly string[], size: number): Promise<string[]> {
+export async function chooseSample(
+  places: readonly string[],
+  size: number,
+  seed: string,
+): Promise<string[]> {
   const chosen: Listed[] = [];
   for (const place of places) {
-    const found = await mutantsIn(place);
+    const found = await mutantsIn(place, seed);
     if (found.length === 0) throw new Error(`src/${place} has no code that can be changed`);
     chosen.push(...found.slice(0, size));
   }
@@ -23,7 +27,7 @@ export async function chooseSample(places: readonly string[], size: number): Pro
   });
 }
 
-async function mutantsIn(place: string): Promise<Listed[]> {
+async function mutantsIn(place: string, seed: string): Promise<Listed[]> {
   const pattern = place.endsWith('.ts') ? `src/${place}` : `src/${place}/**/*.ts`;
   const files = globSync(pattern, { cwd: PROJECT }).map((name) => ({
     name,
@@ -38,7 +42,7 @@ async function mutantsIn(place: string): Promise<Listed[]> {
   const { mutants } = await new Instrumenter(quiet).instrument(files, options);
   return (mutants as Listed[])
     .filter(({ mutatorName }) => mutatorName !== 'StringLiteral')
-    .map((mutant) => ({ mutant, order: hashOf(keyOf(mutant.fileName, mutant, 0)) }))
+    .map((mutant) => ({ mutant, order: hashOf(seed + keyOf(mutant.fileName, mutant, 0)) }))
     .sort((a, b) => (a.order < b.order ? -1 : 1))
     .map(({ mutant }) => mutant);
 }
