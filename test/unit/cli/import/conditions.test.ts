@@ -200,6 +200,15 @@ describe('NGINX goes on to a location with limits', () => {
     ]);
   });
 
+  test('a path of a map without ~ is no regular expression', () => {
+    const map = 'map $uri $key { default ""; /v1.0/join $binary_remote_addr; }';
+    const zone = 'limit_req_zone $key zone=paths:1m rate=7r/m;';
+    const { text } = importText('nginx', `${map}${zone} server { limit_req zone=paths; }`);
+    expect(
+      ['/v1.0/join', '/v1x0/join', '/v1.0/join/x'].map((path) => limitsOf(text, path)),
+    ).toEqual([['7/60s'], [], []]);
+  });
+
   test('a map whose default headgate cannot count', () => {
     const map = 'map $cookie_id $key { default $cookie_id; "" $binary_remote_addr; }';
     const { text } = importText(

@@ -29,6 +29,13 @@ test('the chosen client stays chosen while others overtake it; if it is gone, th
   expect(chosenLine(gone)).toMatch(/^> id:acme/);
 });
 
+test('the line below the tables counts the rows of the chosen table', () => {
+  expect(shown(START)).toContainEqual(expect.stringMatching(/^policies \(2\): /));
+  expect(shown(pressed(START, 'tab').state)).toContainEqual(
+    expect.stringMatching(/^clients \(3\): /),
+  );
+});
+
 test('s sorts, / filters, Esc shows all rows again', () => {
   const { state: sorted } = pressed(START, 'tab', 's', 's', 's', 's');
   expect(shown(sorted)).toContainEqual(expect.stringMatching(/^clients \(3\): by client/));
