@@ -43,6 +43,17 @@ function setUp(options: LimitingOptions = {}) {
   return { ...limiting, answerTo, passedAt };
 }
 
+test('a call for an unknown domain is not limited', async () => {
+  const { answer } = setUp();
+  const { descriptors } = callOf('d', ['u=x']);
+  const call = {
+    ...callOf('other', ['u=x']),
+    descriptors: descriptors.map((each) => ({ ...each, limit: limitOf(1, 'hour') })),
+  };
+  await answer(call);
+  expect((await answer(call)).isOverLimit).toBe(false);
+});
+
 describe.each(WINDOWS)('in %s windows', (windows) => {
   test('a window has as many units as the limit says', async () => {
     const { passedAt, answerTo, clock } = setUp({ windows });

@@ -59,6 +59,17 @@ test('a policy in shadow mode would deny', () => {
   expect(page).toMatch(/search<\/bdi> <small>[\d,]+ requests, none would be denied/);
 });
 
+test('in the plots, an enforced policy denies and a policy in shadow mode would deny', () => {
+  const { report, charts } = sampleReplay({ policies: ['login', 'search'], minutes: 600 });
+  const policies = report.policies.map((policy) =>
+    policy.name === 'login' ? { ...policy, mode: 'shadow' as const } : policy,
+  );
+  const page = replayPage({ ...report, policies }, charts);
+  const headOf = (name: string) => page.match(new RegExp(`<h3><bdi>${name}</bdi>.*`))?.[0];
+  expect(headOf('login')).toContain('would be denied (shadow mode)');
+  expect(headOf('search')).not.toContain('would be denied');
+});
+
 test('a replay without requests has a page', () => {
   const { report } = sampleReplay({ policies: [], minutes: 0 });
   const log = { ...report.log, from: null, to: null };
