@@ -7,10 +7,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { frame as frameMessage } from '../../test/support/grpc-frames.ts';
 import { frame, PREFACE } from '../../test/support/http2-frames.ts';
+import { waitTowards } from '../../tools/load/precise-wait.ts';
 import { indexedHeaders } from './grpc-headers.ts';
 import type { GrpcDriverOptions } from './grpc-load.ts';
 import { CLIENT_PLACE, ID_PLACE } from './grpc-messages.ts';
-import type { Applied } from './load.ts';
+import { type Applied, latencyOf } from './load.ts';
 
 const DATA = 0;
 const HEADERS = 1;
@@ -27,6 +28,7 @@ const INITIAL_WINDOW = 65_535;
 const LARGEST_WINDOW = 0x7fff_ffff;
 /** Neighbours in time are no neighbours in memory. A prime, as in clients.lua. */
 const STEP = 7_919;
+const WARM_UP_MS = 500;
 
 const options = JSON.parse(process.argv[2] ?? '') as GrpcDriverOptions;
 const { clients, service, expects } = options;
@@ -38,7 +40,8 @@ const headers = indexedHeaders(options.path);
 let client = Math.floor(Math.random() * clients);
 // Ids of two runs differ.
 let id = (Date.now() % 100_000_000) * 10_000;
-let answered = 0;
+/** Of each answered call. */
+const tookMs: number[] = [];
 let unexpected = 0;
 let isEnding = false;
 
@@ -59,10 +62,16 @@ function nextMessage(): Buffer {
   return message;
 }
 
+/** A call without an answer. */
+interface OpenCall {
+  readonly dueMs: number;
+  /** Whether the expected message has arrived. */
+  isExpected: boolean;
+}
+
 class Connection {
   readonly #socket: Socket;
-  /** Streams without an answer, and whether their message has arrived. */
-  readonly #open = new Map<number, boolean>();
+  readonly #open = new Map<number, OpenCall>();
   #received: Buffer = Buffer.alloc(0);
   #output: Buffer[] = [];
   #nextStream = 1;
@@ -85,7 +94,12 @@ class Connection {
   }
 
   start(streams: number): void {
-    for (let i = 0; i < streams; i++) this.#call();
+    for (let i = 0; i < streams; i++) this.#call(performance.now());
+    this.#flush();
+  }
+
+  send(dueMs: number): void {
+    this.#call(dueMs);
     this.#flush();
   }
 
@@ -95,7 +109,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  #call(): void {
+  #call(dueMs: number): void {
     const stream = this.#nextStream;
     this.#nextStream += 2;
     const bytes = nextMessage();
@@ -106,7 +120,7 @@ class Connection {
       frame(HEADERS, END_HEADERS, stream, head),
       frame(DATA, END_STREAM, stream, bytes),
     );
-    this.#open.set(stream, false);
+    this.#open.set(stream, { dueMs, isExpected: false });
   }
 
   #flush(): void {
@@ -138,7 +152,8 @@ class Connection {
 
   #take(type: number, flags: number, stream: number, payload: Buffer): void {
     if (type === DATA) {
-      if (payload.length > 0) this.#open.set(stream, isExpected(payload));
+      const call = this.#open.get(stream);
+      if (payload.length > 0 && call !== undefined) call.isExpected = isExpected(payload);
       if (flags & END_STREAM) this.#finish(stream);
     } else if (type === HEADERS) {
       if (flags & END_STREAM) this.#finish(stream);
@@ -154,10 +169,13 @@ class Connection {
   }
 
   #finish(stream: number): void {
-    answered++;
-    if (this.#open.get(stream) !== true) unexpected++;
+    const call = this.#open.get(stream);
+    if (call === undefined) return;
+    const nowMs = performance.now();
+    tookMs.push(nowMs - call.dueMs);
+    if (!call.isExpected) unexpected++;
     this.#open.delete(stream);
-    if (!isEnding) this.#call();
+    if (options.requestsPerSecond === undefined && !isEnding) this.#call(nowMs);
   }
 }
 
@@ -186,11 +204,30 @@ const connections = await Promise.all(
     return new Connection(socket);
   }),
 );
+/** One call after the other on each connection in turn, at the times when they are due. */
+async function sendAtRate(perSecond: number, untilMs: number): Promise<void> {
+  const firstMs = performance.now();
+  for (let i = 0, dueMs = firstMs; dueMs < untilMs; dueMs = firstMs + (++i * 1_000) / perSecond) {
+    while (performance.now() < dueMs) await waitTowards(dueMs);
+    connections[i % connections.length]?.send(dueMs);
+  }
+}
+
+let leftOut = 0;
 const startMs = performance.now();
-for (const connection of connections) connection.start(options.streams);
-await new Promise((resolve) => setTimeout(resolve, options.seconds * 1_000));
+const endMs = startMs + options.seconds * 1_000;
+if (options.requestsPerSecond === undefined) {
+  for (const connection of connections) connection.start(options.streams);
+  await new Promise((resolve) => setTimeout(resolve, endMs - performance.now()));
+} else {
+  // Until this program is compiled, it sends late.
+  await sendAtRate(options.requestsPerSecond, startMs + WARM_UP_MS);
+  leftOut = tookMs.length;
+  await sendAtRate(options.requestsPerSecond, endMs + WARM_UP_MS);
+}
 isEnding = true;
 await Promise.all(connections.map((connection) => connection.drained()));
+const answered = tookMs.length;
 // The very first request of a client that is to be denied may still be admitted.
 if (answered === 0 || unexpected > (expects === 'deny' ? 1 : 0)) {
   fail(`${unexpected} of ${answered} answers were not "${expects}"`);
@@ -198,5 +235,6 @@ if (answered === 0 || unexpected > (expects === 'deny' ? 1 : 0)) {
 const applied: Applied = {
   requests: answered,
   requestsPerSecond: (answered * 1_000) / (performance.now() - startMs),
+  latency: latencyOf(tookMs.slice(leftOut)),
 };
 console.log(JSON.stringify(applied));
