@@ -31,11 +31,11 @@ interface Entry extends Contestant {
 await using lab = createLab();
 
 await printTables({
-  http: async () => print(await overHttp(), 'empty server, Fastify'),
+  http: async () => print(await overHttp(), 'HTTP: empty server, Fastify'),
   grpc: async () =>
-    print(await overGrpc({ connections: 2, streams: 32 }), 'empty server, node:http2'),
+    print(await overGrpc({ connections: 2, streams: 32 }), 'gRPC: empty server, node:http2'),
   'grpc-64x1': async () =>
-    print(await overGrpc({ connections: 64, streams: 1 }), 'empty server, node:http2'),
+    print(await overGrpc({ connections: 64, streams: 1 }), 'gRPC: empty server, node:http2'),
 });
 
 async function overHttp(): Promise<Entry[]> {
@@ -47,26 +47,43 @@ async function overHttp(): Promise<Entry[]> {
   const rival = (file: string) => server(file, redis.url(15 - rivals++));
   let rivals = 0;
   return [
-    { name: 'empty server, node:http', counts: NOTHING, start: server('empty-http.ts'), load },
-    { name: 'empty server, Fastify', counts: NOTHING, start: server('empty-hook.ts'), load },
+    {
+      name: 'HTTP: empty server, node:http',
+      counts: NOTHING,
+      start: server('empty-http.ts'),
+      load,
+    },
+    { name: 'HTTP: empty server, Fastify', counts: NOTHING, start: server('empty-hook.ts'), load },
     ...lab.variants.flatMap(({ name, gateway }): Entry[] => {
       const own = { counts: EXACT, load };
       return [
-        { ...own, name: `${name}, memory`, start: () => gateway(ROOMY) },
-        { ...own, name: `${name}, Redis`, start: on(gateway, ROOMY), redis },
-        { ...own, name: `${name}, one denied`, start: on(gateway, TIGHT), redis, load: oneDenied },
+        { ...own, name: `HTTP: ${name}, memory`, start: () => gateway(ROOMY) },
+        { ...own, name: `HTTP: ${name}, Redis`, start: on(gateway, ROOMY), redis },
+        {
+          ...own,
+          name: `HTTP: ${name}, one denied`,
+          start: on(gateway, TIGHT),
+          redis,
+          load: oneDenied,
+        },
       ];
     }),
-    { name: 'ZSET script, Redis', counts: EXACT, start: rival('zset-server.ts'), redis, load },
     {
-      name: '@fastify/rate-limit, Redis',
+      name: 'HTTP: ZSET script, Redis',
+      counts: EXACT,
+      start: rival('zset-server.ts'),
+      redis,
+      load,
+    },
+    {
+      name: 'HTTP: @fastify/rate-limit, Redis',
       counts: FIXED,
       start: rival('fastify-rate-limit.ts'),
       redis,
       load,
     },
     {
-      name: 'rate-limiter-flexible, Redis',
+      name: 'HTTP: rate-limiter-flexible, Redis',
       counts: FIXED,
       start: rival('rate-limiter-flexible.ts'),
       redis,
@@ -86,7 +103,7 @@ async function overGrpc(at: Pick<GrpcLoad, 'connections' | 'streams'>): Promise<
   const tight = { HEADGATE_RATELIMIT_CONFIG: lab.folder(rulesOf(1)) };
   return [
     {
-      name: 'empty server, node:http2',
+      name: 'gRPC: empty server, node:http2',
       counts: NOTHING,
       start: () => lab.server('rivals/empty-http2.ts'),
       load,
@@ -96,13 +113,13 @@ async function overGrpc(at: Pick<GrpcLoad, 'connections' | 'streams'>): Promise<
       const [inMemory, roomy] = [() => gateway(ROOMY), on(gateway, ROOMY, settings)];
       const full = on(gateway, TIGHT, tight);
       return [
-        { counts: EXACT, name: `${name}, memory`, start: inMemory, load },
-        { ...own, name: `${name}, Redis`, start: roomy, load },
-        { ...own, name: `${name}, one denied`, start: full, load: grpcLoad(denied) },
-        { ...own, name: `${name}, rate limit service`, start: roomy, load: calls },
+        { counts: EXACT, name: `gRPC: ${name}, memory`, start: inMemory, load },
+        { ...own, name: `gRPC: ${name}, Redis`, start: roomy, load },
+        { ...own, name: `gRPC: ${name}, one denied`, start: full, load: grpcLoad(denied) },
+        { ...own, name: `gRPC: ${name}, rate limit service`, start: roomy, load: calls },
         {
           ...own,
-          name: `${name}, rate limit service, one denied`,
+          name: `gRPC: ${name}, rate limit service, one denied`,
           start: full,
           load: grpcLoad({ ...rateLimit, ...denied }),
         },
@@ -131,7 +148,7 @@ async function print(entries: readonly Entry[], emptyName: string): Promise<void
     outcomes,
     ({ name }) => ({ counts: counts.get(name) ?? '' }),
     cost,
-    times(`all CPU, times ${emptyName}`, empty, 'totalMicrosPerRequest'),
+    times('all CPU, times empty', empty, 'totalMicrosPerRequest'),
     latency,
     memory,
     times('RSS, times empty', empty, 'residentMib'),

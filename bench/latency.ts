@@ -27,7 +27,7 @@ const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CLIENTS = 10_000;
 const LONE_PER_SECOND = 500;
 const SHIPPED = { HEADGATE_STORE_TIMEOUT_MS: '50' };
-const EMPTY = 'empty server, Fastify';
+const EMPTY = 'HTTP: empty server, Fastify';
 
 await using lab = createLab();
 const redis = await lab.redis();
@@ -44,19 +44,19 @@ async function atRate(requestsPerSecond: number): Promise<void> {
   const contestants: Contestant[] = [
     { name: EMPTY, start: () => lab.server('rivals/empty-hook.ts'), load },
     {
-      name: 'empty server, node:http2',
+      name: 'gRPC: empty server, node:http2',
       start: () => lab.server('rivals/empty-http2.ts'),
       load: grpc,
     },
     ...lab.variants.flatMap(({ name, gateway }): Contestant[] => {
       const start = () => gateway(POLICIES, redis.url(0), SHIPPED);
       return [
-        { name: `${name}, HTTP, Redis`, start, redis, load },
-        { name: `${name}, gRPC, Redis`, start, redis, load: grpc },
+        { name: `HTTP: ${name}, Redis`, start, redis, load },
+        { name: `gRPC: ${name}, Redis`, start, redis, load: grpc },
       ];
     }),
     {
-      name: 'ZSET script, HTTP, Redis',
+      name: 'HTTP: ZSET script, Redis',
       start: () => lab.server('rivals/zset-server.ts', redis.url(1)),
       redis,
       load,

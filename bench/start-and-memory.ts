@@ -57,7 +57,7 @@ const settings = {
   HEADGATE_STORE_TIMEOUT_MS: '1000',
 };
 const servers: Program[] = [
-  { name: 'empty Fastify', args: [join(folder, 'empty-fastify.mjs')] },
+  { name: 'HTTP: empty server, Fastify', args: [join(folder, 'empty-fastify.mjs')] },
   { name: 'headgate, memory', args: [headgate, 'serve'], env: settings },
   {
     name: 'headgate, Redis',
@@ -149,15 +149,23 @@ async function printMemory(): Promise<void> {
   const grpc = grpcLoad({ clients: CLIENTS });
   const outcomes = await interleave(
     [
-      { name: 'empty Fastify', start: () => lab.server('rivals/empty-hook.ts'), load: http },
-      { name: 'empty node:http2', start: () => lab.server('rivals/empty-http2.ts'), load: grpc },
+      {
+        name: 'HTTP: empty server, Fastify',
+        start: () => lab.server('rivals/empty-hook.ts'),
+        load: http,
+      },
+      {
+        name: 'gRPC: empty server, node:http2',
+        start: () => lab.server('rivals/empty-http2.ts'),
+        load: grpc,
+      },
       ...lab.variants.flatMap(({ name, gateway }): Contestant[] => {
         const onRedis = () => gateway(POLICIES, redis.url());
         return [
-          { name: `${name}, HTTP, memory`, start: () => gateway(POLICIES), load: http },
-          { name: `${name}, HTTP, Redis`, start: onRedis, redis, load: http },
+          { name: `HTTP: ${name}, memory`, start: () => gateway(POLICIES), load: http },
+          { name: `HTTP: ${name}, Redis`, start: onRedis, redis, load: http },
           // A function of its own: a process of its own.
-          { name: `${name}, gRPC, Redis`, start: () => onRedis(), redis, load: grpc },
+          { name: `gRPC: ${name}, Redis`, start: () => onRedis(), redis, load: grpc },
         ];
       }),
     ],

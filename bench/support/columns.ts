@@ -18,7 +18,7 @@ export function printOutcomes(outcomes: readonly Outcome[], ...columns: readonly
   );
 }
 
-export function figuresOf({ rounds }: Outcome, figure: Figure): number[] {
+function figuresOf({ rounds }: Outcome, figure: Figure): number[] {
   return rounds.map((round) => round[figure] ?? Number.NaN);
 }
 
@@ -35,10 +35,6 @@ export const cost: Columns = (outcome) => ({
   'each process': outcome.processes
     .map((rounds) => median(rounds.map((round) => round.totalMicrosPerRequest)).toFixed(1))
     .join(', '),
-});
-
-export const kernel: Columns = (outcome) => ({
-  'of which kernel': cell(outcome, 'systemMicrosPerRequest'),
 });
 
 export const calls: Columns = (outcome) => ({

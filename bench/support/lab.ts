@@ -41,7 +41,7 @@ export type StartGateway = (
 ) => Promise<Server>;
 
 /** How to start a program that listens on a port. */
-export interface Listening {
+interface Listening {
   readonly port: number;
   /** Of the requests, over HTTP. */
   readonly path?: string;

@@ -48,7 +48,7 @@ export async function grpcPeers(lab: Lab, load: Load): Promise<Peer[]> {
     // It uses no other database than the first.
     const redis = await lab.redis();
     const start = () => startEnvoyRatelimit(lab, redis, { program: ratelimit });
-    peers.push({ name: 'envoyproxy/ratelimit, Redis', counts: FIXED, start, redis, load });
+    peers.push({ name: 'gRPC: envoyproxy/ratelimit, Redis', counts: FIXED, start, redis, load });
   }
   const limitador = installed(LIMITADOR);
   if (limitador !== undefined) {
@@ -58,10 +58,10 @@ export async function grpcPeers(lab: Lab, load: Load): Promise<Peer[]> {
     ] as const) {
       const redis = await lab.redis();
       const start = () => startLimitador(lab, limitador, [storage, redis.url()]);
-      peers.push({ name: `limitador, ${storage}`, counts, start, redis, load });
+      peers.push({ name: `gRPC: limitador, ${storage}`, counts, start, redis, load });
     }
     const start = () => startLimitador(lab, limitador, ['memory']);
-    peers.push({ name: 'limitador, memory', counts: FIXED, start, load });
+    peers.push({ name: 'gRPC: limitador, memory', counts: FIXED, start, load });
   }
   return peers;
 }
@@ -76,7 +76,7 @@ export function httpPeers(lab: Lab, clients: number): Peer[] {
     return lab.program(throttlecrab, { args, port, path: '/throttle' });
   };
   const load = closedLoop({ clients, isThrottlecrab: true });
-  return [{ name: 'throttlecrab, memory', counts: 'GCRA (a token bucket)', start, load }];
+  return [{ name: 'HTTP: throttlecrab, memory', counts: 'GCRA (a token bucket)', start, load }];
 }
 
 function startLimitador(lab: Lab, program: string, storage: readonly string[]): Promise<Server> {

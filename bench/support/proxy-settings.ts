@@ -36,14 +36,17 @@ export const BALANCER = addressOfThisMachine();
 const EMPTY_HTTP = 'rivals/empty-http.ts';
 const EMPTY_GRPC = 'rivals/empty-http2.ts';
 
+const ENVOY_ROUTE =
+  '- match: { prefix: / }\n                          route: { cluster: application }';
+const ENVOY_ANSWER =
+  '- match: { prefix: / }\n                          direct_response: { status: 200 }';
 const ENVOY_CHANGES = {
-  '- match: { prefix: / }\n                          route: { cluster: application }':
-    '- match: { prefix: / }\n                          direct_response: { status: 200 }',
+  [ENVOY_ROUTE]: ENVOY_ANSWER,
   '#   xff_num_trusted_hops: 1': 'xff_num_trusted_hops: 1',
   'failure_mode_allow: true': 'failure_mode_allow: false',
 };
 const ENVOY_WITHOUT_CHECKS = {
-  'direct_response: { status: 200 }': `direct_response: { status: 200 }
+  [ENVOY_ROUTE]: `${ENVOY_ANSWER}
                           typed_per_filter_config:
                             headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
