@@ -1,7 +1,7 @@
 /**
  * How long do headgate's commands take, how long until a gateway answers, and how much memory does it need?
  *
- * The compiled headgate, as the npm package has it. Beside it for scale: Node itself, and an empty Fastify.
+ * The compiled headgate, as the npm package has it. Beside it for scale: Node itself, and empty servers.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ const settings = {
   HEADGATE_STORE_TIMEOUT_MS: '1000',
 };
 const servers: Program[] = [
-  { name: 'HTTP: empty server, Fastify', args: [join(folder, 'empty-fastify.mjs')] },
+  { name: 'empty Fastify', args: [join(folder, 'empty-fastify.mjs')] },
   { name: 'headgate, memory', args: [headgate, 'serve'], env: settings },
   {
     name: 'headgate, Redis',

@@ -98,7 +98,7 @@ export async function interleave<const T extends readonly Contestant[]>(
   const measured = takingPart.map((): Measured[][] => []);
   for (let process = 0; process < processes; process++) {
     const running = await startAll(takingPart);
-    for (const each of running) await takeTurn(each, options.warmUpSeconds ?? 1);
+    for (const each of running) await takeTurn(each, options.warmUpSeconds ?? 2);
     for (const each of measured) each.push([]);
     for (let round = 0; round < rounds; round++) {
       for (const [i, each] of running.entries()) {
