@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { residentBytes } from '../test/support/resident-memory.ts';
 import { printTable, spread } from '../tools/table.ts';
 import { type AccessLog, writeAccessLog } from './support/access-log.ts';
-import { buildInto } from './support/built.ts';
+import { buildInto } from './support/checkouts.ts';
 import { endedChildrenMillis } from './support/cpu.ts';
 import { createLab } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';

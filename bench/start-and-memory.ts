@@ -1,21 +1,23 @@
 /**
  * How long do headgate's commands take, how long until a gateway answers, and how much memory does it need?
  *
- * The compiled headgate, as the npm package has it. Beside it for scale: Node itself, and an empty Fastify.
+ * The compiled headgate, as the npm package has it. Beside it for scale: Node itself, and empty servers.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/support/ports.ts';
-import { startProcess } from '../test/support/process.ts';
-import { residentBytes } from '../test/support/resident-memory.ts';
 import { printTable, spread } from '../tools/table.ts';
-import { buildInto } from './support/built.ts';
+import { buildInto } from './support/checkouts.ts';
+import { cost, idleMemory, memory, printOutcomes, throughput, times } from './support/columns.ts';
 import { cpuMicrosOf, endedChildrenMillis } from './support/cpu.ts';
+import { grpcLoad } from './support/grpc-load.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
 import { machineLine } from './support/machine.ts';
+import { printTables } from './support/options.ts';
+import { type Contestant, interleave } from './support/rounds.ts';
 
 const POLICIES = 'version: 1\ndefault: { limits: [1000000/1h] }\n';
 const EMPTY_FASTIFY = `import fastify from 'fastify';
@@ -25,9 +27,7 @@ await server.listen({ host: '127.0.0.1', port: Number(process.env.HEADGATE_PORT)
 `;
 const ROUNDS = 7;
 const CLIENTS = 100_000;
-const IDLE_MS = 3_000;
 const LOAD_SECONDS = 10;
-const MIB = 1024 * 1024;
 
 interface Program {
   readonly name: string;
@@ -71,12 +71,10 @@ interface Start {
   readonly cpuMs: number;
 }
 
-console.log(`${machineLine()}; ${ROUNDS} rounds. Median (least to most).\n`);
-await printStarts();
-console.log(`\n${LOAD_SECONDS} s of load with ${CLIENTS} clients, 64 connections.\n`);
-await printMemory();
+await printTables({ starts: printStarts, memory: printMemory });
 
 async function printStarts(): Promise<void> {
+  console.log(`${machineLine()}; ${ROUNDS} rounds. Median (least to most).\n`);
   const starts = new Map<string, Start[]>([...commands, ...servers].map(({ name }) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++) {
     for (const command of commands) keep(command.name, runToEnd(command), round);
@@ -147,36 +145,39 @@ async function answers(port: number): Promise<boolean> {
 }
 
 async function printMemory(): Promise<void> {
-  const rows = [
-    {
-      program: 'node, idle',
-      ...(await memoryOf({ name: '', args: ['-e', 'setInterval(() => {}, 1e6)'] }, false)),
-    },
-  ];
-  for (const server of servers) {
-    rows.push({ program: server.name, ...(await memoryOf(server, true)) });
-  }
-  printTable(rows);
-}
-
-async function memoryOf({ args, env }: Program, isServer: boolean) {
-  const port = await freePort();
-  await using program = startProcess(process.execPath, args, {
-    env: { ...inherited, ...env, HEADGATE_PORT: String(port) },
-  });
-  const { pid, stop } = program;
-  while (isServer && !(await answers(port))) await sleep(20);
-  await sleep(IDLE_MS);
-  const idle = (residentBytes(pid) / MIB).toFixed(0);
-  if (!isServer) return { 'idle, MiB': idle, 'under load, MiB': '', 'decisions/s': '' };
-  const samples: number[] = [];
-  const timer = setInterval(() => samples.push(residentBytes(pid) / MIB), 100);
-  const server = { pid, port, grpcPort: port, url: `http://127.0.0.1:${port}/envoy/`, stop };
-  const { requestsPerSecond } = await closedLoop({ clients: CLIENTS })(server, LOAD_SECONDS);
-  clearInterval(timer);
-  return {
-    'idle, MiB': idle,
-    'under load, MiB': spread(samples.slice(samples.length / 2), 0),
-    'decisions/s': requestsPerSecond.toFixed(0),
-  };
+  const http = closedLoop({ clients: CLIENTS });
+  const grpc = grpcLoad({ clients: CLIENTS });
+  const outcomes = await interleave(
+    [
+      {
+        name: 'HTTP: empty server, Fastify',
+        start: () => lab.server('rivals/empty-hook.ts'),
+        load: http,
+      },
+      {
+        name: 'gRPC: empty server, node:http2',
+        start: () => lab.server('rivals/empty-http2.ts'),
+        load: grpc,
+      },
+      ...lab.variants.flatMap(({ name, gateway }): Contestant[] => {
+        const onRedis = () => gateway(POLICIES, redis.url());
+        return [
+          { name: `HTTP: ${name}, memory`, start: () => gateway(POLICIES), load: http },
+          { name: `HTTP: ${name}, Redis`, start: onRedis, redis, load: http },
+          // A function of its own: a process of its own.
+          { name: `gRPC: ${name}, Redis`, start: () => onRedis(), redis, load: grpc },
+        ];
+      }),
+    ],
+    { rounds: 1, seconds: LOAD_SECONDS, loadIs: `${CLIENTS} clients, 64 requests at a time` },
+  );
+  const fastify = outcomes[0];
+  printOutcomes(
+    outcomes,
+    idleMemory,
+    memory,
+    times('RSS, times empty Fastify', fastify, 'residentMib'),
+    cost,
+    throughput,
+  );
 }

@@ -6,14 +6,21 @@
  * and those of 10,000 clients, with one log line a second for each.
  */
 
-import { printTable, type Row } from '../tools/table.ts';
+import { printTable } from '../tools/table.ts';
+import {
+  byRow,
+  cost,
+  microsMoreThan,
+  printOutcomes,
+  throughput,
+  times,
+} from './support/columns.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
 import { decisionSeries, type Operated, startOperated } from './support/operated.ts';
-import { figuresOf, type Outcome, timesThat } from './support/rounds.ts';
+import { interleave } from './support/rounds.ts';
 import { scrapes } from './support/scrapes.ts';
-import { interleaveTeams, microsMoreThan } from './support/teams.ts';
 import { telemetryLoops } from './support/telemetry-loop.ts';
 
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
@@ -25,7 +32,6 @@ const oneDenied = closedLoop({ clients: 1, expects: 'deny' });
 const allDenied = closedLoop({ clients: CLIENTS, expects: 'deny' });
 
 await using lab = createLab();
-const started: { gateway: Operated; telemetry: 'shipped' | 'none' }[] = [];
 
 /** How to start one that is prepared before its first turn. */
 function start(
@@ -35,9 +41,13 @@ function start(
 ) {
   return async () => {
     const gateway = await startOperated(lab, telemetry, policies);
-    started.push({ gateway, telemetry });
     await prepare?.(gateway);
-    return gateway.server;
+    const { server } = gateway;
+    const stop = async () => {
+      await checkTelemetry(gateway, telemetry);
+      return server.stop();
+    };
+    return { ...server, stop };
   };
 }
 
@@ -55,7 +65,7 @@ const sampleAllows = ({ override }: Operated) =>
   override('PUT', '/v1/log', { allows_one_in: 1_000 });
 const useUp = ({ server: { url } }: Operated) => fill({ url, requests: CLIENTS, clients: CLIENTS });
 
-const outcomes = await interleaveTeams(
+const outcomes = await interleave(
   [
     { name: 'as shipped', start: start('shipped', ROOMY), load: everyone },
     { name: 'no telemetry', start: start('none', ROOMY), load: everyone },
@@ -72,50 +82,29 @@ const outcomes = await interleaveTeams(
   ],
   { rounds: 7 },
 );
-await checkTelemetry();
-const [shipped, none, decided, sampled, one, oneNone, many, manyNone] = outcomes;
-const [noneFirst, noneSecond] = none.processes as [Outcome, Outcome];
-printTable([
-  row(shipped, none),
-  row(none, none),
-  row({ ...noneSecond, name: 'no telemetry: 2nd process, against 1st' }, noneFirst),
-  row(decided, none, shipped),
-  row(sampled, none, shipped),
-  row(one, oneNone),
-  row(oneNone, oneNone),
-  row(many, manyNone),
-  row(manyNone, manyNone),
-]);
+const [shipped, none, , , , oneNone, , manyNone] = outcomes;
+const against = byRow(({ name }) => {
+  const base = name.startsWith('one') ? oneNone : name.startsWith('all') ? manyNone : none;
+  return (each) => ({
+    ...times('CPU, times none', base, 'serverMicrosPerRequest')(each),
+    ...microsMoreThan('us more than none', base)(each),
+    ...times(
+      'CPU, times as shipped',
+      base === none ? shipped : undefined,
+      'serverMicrosPerRequest',
+    )(each),
+  });
+});
+printOutcomes(outcomes, cost, throughput, against);
 console.log();
 printTable(telemetryLoops());
 console.log();
 printTable([await scrapes(lab, 10), await scrapes(lab, 1_000)]);
 
-function row(outcome: Outcome, without: Outcome, asShipped?: Outcome): Row {
-  const {
-    server = '',
-    'CPU us/request': micros = '',
-    'requests/s': rate = '',
-  } = figuresOf(outcome);
-  const isItself = outcome === without;
-  return {
-    server,
-    'CPU us/request': micros,
-    'requests/s': rate,
-    'CPU, times none': timesThat(outcome, without, 'serverMicrosPerRequest'),
-    'us more than none': isItself ? '' : microsMoreThan(outcome, without),
-    'CPU, times as shipped': asShipped
-      ? timesThat(outcome, asShipped, 'serverMicrosPerRequest')
-      : '',
-  };
-}
-
-/** That it was there, and that it was not. */
-async function checkTelemetry(): Promise<void> {
-  for (const { gateway, telemetry } of started) {
-    const series = decisionSeries(await gateway.scrape());
-    if (series > 0 !== (telemetry === 'shipped')) {
-      throw new Error(`telemetry "${telemetry}" has decisions in ${series} series`);
-    }
+/** Throws if there was telemetry and should have been none, or the other way round. */
+async function checkTelemetry({ scrape }: Operated, telemetry: 'shipped' | 'none'): Promise<void> {
+  const series = decisionSeries(await scrape());
+  if (series > 0 !== (telemetry === 'shipped')) {
+    throw new Error(`telemetry "${telemetry}" has decisions in ${series} series`);
   }
 }

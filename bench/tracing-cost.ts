@@ -7,11 +7,10 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { printTable, type Row } from '../tools/table.ts';
+import { byRow, cost, microsMoreThan, printOutcomes, times } from './support/columns.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
-import { figuresOf, type Outcome, timesThat } from './support/rounds.ts';
-import { interleaveTeams, microsMoreThan } from './support/teams.ts';
+import { interleave } from './support/rounds.ts';
 
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
 const TIGHT = '{ version: 1, default: { limits: [1/1h] } }';
@@ -31,7 +30,7 @@ const traced = () => lab.gateway(ROOMY, undefined, { OTEL_EXPORTER_OTLP_ENDPOINT
 const passing = (traceparent?: string) => closedLoop({ clients: CLIENTS, traceparent });
 const denied = (traceparent?: string) => closedLoop({ clients: 1, expects: 'deny', traceparent });
 
-const outcomes = await interleaveTeams(
+const outcomes = await interleave(
   [
     { name: 'no traceparent', start: plain(ROOMY), load: passing() },
     { name: 'traceparent', start: plain(ROOMY), load: passing(UNSAMPLED) },
@@ -43,25 +42,14 @@ const outcomes = await interleaveTeams(
   ],
   { rounds: 7 },
 );
-const [none, header, noParent, unsampled, sampled, deny, denyTraced] = outcomes;
-printTable([
-  row(none, none),
-  row(header, none),
-  row(noParent, none),
-  row(unsampled, none),
-  row(sampled, none),
-  row(deny, deny),
-  row(denyTraced, deny),
-]);
+const [none, , , , , deny] = outcomes;
+const without = byRow(({ name }) => {
+  const base = name.startsWith('denied') ? deny : none;
+  return (outcome) => ({
+    ...times('CPU, times without', base, 'serverMicrosPerRequest')(outcome),
+    ...microsMoreThan('us more than without', base)(outcome),
+  });
+});
+printOutcomes(outcomes, cost, without);
 collector.close();
 collector.closeAllConnections();
-
-function row(outcome: Outcome, without: Outcome): Row {
-  const { server = '', 'CPU us/request': micros = '' } = figuresOf(outcome);
-  return {
-    server,
-    'CPU us/request': micros,
-    'CPU, times without': timesThat(outcome, without, 'serverMicrosPerRequest'),
-    'us more than without': outcome === without ? '' : microsMoreThan(outcome, without),
-  };
-}

@@ -1,8 +1,9 @@
 /** What does a second worker bring on this machine, and what would eight bring on a larger one, by a model? */
 import { median, printTable } from '../tools/table.ts';
+import { byRow, calls, cost, printOutcomes, throughput, times } from './support/columns.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
-import { figuresOf, interleave, type Outcome, timesThat } from './support/rounds.ts';
+import { interleave, type Outcome } from './support/rounds.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CLIENTS = 10_000;
@@ -13,27 +14,29 @@ const MANY = 64;
 
 await using lab = createLab();
 const redis = await lab.redis();
-const start = (workers: number, database: number) =>
+const start = (workers: number, database: number) => () =>
   lab.gateway(POLICIES, redis.url(database), { HEADGATE_WORKERS: String(workers) });
-const [one, two] = [await start(1, 0), await start(2, 1)];
+const [one, two] = [start(1, 0), start(2, 1)];
 const loadOf = (connections: number) => closedLoop({ clients: CLIENTS, connections });
 const outcomes = await interleave(
   [
-    { name: '1 worker, 8 connections', server: one, redis, load: loadOf(FEW) },
-    { name: '2 workers, 8 connections each', server: two, redis, load: loadOf(2 * FEW) },
-    { name: '1 worker, 64 connections', server: one, redis, load: loadOf(MANY) },
-    { name: '2 workers, 64 connections each', server: two, redis, load: loadOf(2 * MANY) },
+    { name: '1 worker, 8 connections', start: one, redis, load: loadOf(FEW) },
+    { name: '2 workers, 8 connections each', start: two, redis, load: loadOf(2 * FEW) },
+    { name: '1 worker, 64 connections', start: one, redis, load: loadOf(MANY) },
+    { name: '2 workers, 64 connections each', start: two, redis, load: loadOf(2 * MANY) },
   ],
-  { rounds: 12, warmUpSeconds: 5, loadIs: 'closed loop' },
+  { rounds: 6, warmUpSeconds: 5, loadIs: 'closed loop' },
 );
 const [few, fewTwice, many, manyTwice] = outcomes;
-const row = (outcome: Outcome, single: Outcome) => ({
-  ...figuresOf(outcome),
-  'CPU, times 1 worker': timesThat(outcome, single, 'serverMicrosPerRequest'),
-  'Redis CPU, times 1 worker': timesThat(outcome, single, 'redisMicrosPerRequest'),
-  'requests/s, times 1 worker': timesThat(outcome, single, 'requestsPerSecond'),
+const againstOne = byRow((outcome) => {
+  const single = outcome === few || outcome === fewTwice ? few : many;
+  return (each) => ({
+    ...times('CPU, times 1 worker', single, 'serverMicrosPerRequest')(each),
+    ...times('Redis CPU, times 1 worker', single, 'redisMicrosPerRequest')(each),
+    ...times('requests/s, times 1 worker', single, 'requestsPerSecond')(each),
+  });
 });
-printTable([row(few, few), row(fewTwice, few), row(many, many), row(manyTwice, many)]);
+printOutcomes([few, fewTwice, many, manyTwice], cost, throughput, calls, againstOne);
 
 console.log(`
 A model, not a measurement: decisions/s if each worker, Redis and the load had a core of its own. The workers do as many

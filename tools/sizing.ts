@@ -7,15 +7,17 @@ import { pathToFileURL } from 'node:url';
 
 const BENCH = readFileSync(new URL('../bench/README.md', import.meta.url), 'utf8');
 
-/** The median in a cell of bench/README.md. */
+/** The median in a cell of bench/README.md: of the first table of the file with this row and column. */
 export function figure(file: string, row: string, column: string): number {
   const section = BENCH.slice(BENCH.indexOf(`(\`${file}\`)`)).split('\n### ')[0] ?? '';
   const lines = section.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
-  const header = lines.findIndex((cells) => cells.includes(column));
-  const cells = lines.slice(header).find((each) => each[1] === row);
-  const value = Number.parseFloat(cells?.[lines[header]?.indexOf(column) ?? -1] ?? '');
-  if (Number.isNaN(value)) throw new Error(`bench/README.md: ${file}, ${row}, ${column}`);
-  return value;
+  let header: readonly string[] = [];
+  for (const [i, cells] of lines.entries()) {
+    if (lines[i + 1]?.[1]?.startsWith('---')) header = cells;
+    const value = Number.parseFloat(cells[1] === row ? (cells[header.indexOf(column)] ?? '') : '');
+    if (!Number.isNaN(value)) return value;
+  }
+  throw new Error(`bench/README.md: ${file}, ${row}, ${column}`);
 }
 
 interface Cost {
@@ -26,10 +28,10 @@ interface Cost {
   readonly source: string;
 }
 
-const ENVOY = 'Envoy, HTTP: headgate, Redis';
+const ENVOY = 'HTTP: headgate, Redis';
 const NGINX = 'NGINX: headgate, Redis';
 const MANY = '2 workers, 64 connections each';
-const service = 'service CPU us/request';
+const service = 'CPU us/request';
 const redis = 'Redis CPU us/request';
 
 const few: Cost = {

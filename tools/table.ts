@@ -6,8 +6,9 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** The median, and the least and the most beside it. */
+/** The median, and the least and the most beside it, unless there is only one value. */
 export function spread(values: readonly number[], digits = 1): string {
+  if (values.length === 1) return median(values).toFixed(digits);
   const [middle, least, most] = [median(values), Math.min(...values), Math.max(...values)];
   return `${middle.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
 }

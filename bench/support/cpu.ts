@@ -1,17 +1,28 @@
-/** CPU time of processes, from /proc: Linux only. */
+/** CPU time and memory of processes, from /proc: Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { residentBytes } from '../../test/support/resident-memory.ts';
 
 /** User and system time of a process, its threads and its child processes, since their start. */
 export function cpuMicrosOf(pid: number): number {
   let micros = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const folder = `/proc/${pid}/task/${thread}`;
     // Nanoseconds on a processor come first. The ticks of `stat` are too coarse for low rates.
-    micros += Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1_000;
-    const children = readFileSync(`${folder}/children`, 'utf8').trim();
-    for (const child of children.split(' ')) if (child !== '') micros += cpuMicrosOf(Number(child));
+    const [nanos] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+    micros += Number(nanos) / 1_000;
   }
-  return micros;
+  return childrenOf(pid).reduce((sum, child) => sum + cpuMicrosOf(child), micros);
+}
+
+/** Of a process and its child processes. */
+export function residentBytesOf(pid: number): number {
+  return childrenOf(pid).reduce((sum, child) => sum + residentBytesOf(child), residentBytes(pid));
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
+    return (children.match(/\d+/g) ?? []).map(Number);
+  });
 }
 
 /** System time of a process and its threads, since its start, to 10 ms. */

@@ -1,46 +1,97 @@
 /**
- * Sends gRPC calls on plain sockets, frame by frame (RFC 9113), because a client library costs more than the servers
- * that are measured. A separate program, so that its work is not counted: takes GrpcDriverOptions as JSON, prints an
+ * Sends gRPC calls. A separate program, so that its work is not counted: takes GrpcDriverOptions as JSON, prints an
  * Applied as JSON.
  */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { frame as frameMessage } from '../../test/support/grpc-frames.ts';
-import { frame, PREFACE } from '../../test/support/http2-frames.ts';
+import { waitTowards } from '../../tools/load/precise-wait.ts';
+import { type Calls, GrpcConnection } from './grpc-connection.ts';
 import { indexedHeaders } from './grpc-headers.ts';
 import type { GrpcDriverOptions } from './grpc-load.ts';
 import { CLIENT_PLACE, ID_PLACE } from './grpc-messages.ts';
-import type { Applied } from './load.ts';
+import { type Applied, latencyOf } from './load.ts';
 
-const DATA = 0;
-const HEADERS = 1;
-const RESET = 3;
-const SETTINGS = 4;
-const PING = 6;
-const GOAWAY = 7;
-const WINDOW_UPDATE = 8;
-const END_STREAM = 1;
-const ACK = 1;
-const END_HEADERS = 4;
-const HEAD_BYTES = 9;
-const INITIAL_WINDOW = 65_535;
-const LARGEST_WINDOW = 0x7fff_ffff;
 /** Neighbours in time are no neighbours in memory. A prime, as in clients.lua. */
 const STEP = 7_919;
+/** Of an open loop: until this program is compiled, it sends late. */
+const WARM_UP_MS = 500;
 
 const options = JSON.parse(process.argv[2] ?? '') as GrpcDriverOptions;
-const { clients, service, expects } = options;
+const { clients, service, expects, requestsPerSecond } = options;
 const message = frameMessage(Buffer.from(options.message, 'base64'));
 const clientPlaces = placesOf(CLIENT_PLACE);
 const idPlaces = placesOf(ID_PLACE).map((place) => place + ID_PLACE.length - 12);
-const headers = indexedHeaders(options.path);
 
 let client = Math.floor(Math.random() * clients);
 // Ids of two runs differ.
 let id = (Date.now() % 100_000_000) * 10_000;
-let answered = 0;
+/** Of each answered call. */
+const tookMs: number[] = [];
 let unexpected = 0;
 let isEnding = false;
+
+const calls: Calls = {
+  headers: indexedHeaders(options.path),
+  nextMessage,
+  onAnswer(dueMs, answer, connection) {
+    const nowMs = performance.now();
+    tookMs.push(nowMs - dueMs);
+    if (answer === undefined || !isExpected(answer)) unexpected++;
+    if (requestsPerSecond === undefined && !isEnding) connection.call(nowMs);
+  },
+  onFailure: fail,
+};
+const connections = await Promise.all(
+  Array.from({ length: options.connections }, async () => {
+    const socket = connect(options.port, '127.0.0.1');
+    await once(socket, 'connect');
+    return new GrpcConnection(socket, calls);
+  }),
+);
+
+const startMs = performance.now();
+const leftOut = await sendAll(startMs + options.seconds * 1_000);
+isEnding = true;
+await Promise.all(connections.map((connection) => connection.drained()));
+const answered = tookMs.length;
+// The very first request of a client that is to be denied may still be admitted.
+if (answered === 0 || unexpected > (expects === 'deny' ? 1 : 0)) {
+  fail(`${unexpected} of ${answered} answers were not "${expects}"`);
+}
+const applied: Applied = {
+  requests: answered,
+  requestsPerSecond: (answered * 1_000) / (performance.now() - startMs),
+  latency: latencyOf(tookMs.slice(leftOut)),
+};
+console.log(JSON.stringify(applied));
+
+/** Resolves to the number of answers that came too early to be measured. */
+async function sendAll(endMs: number): Promise<number> {
+  if (requestsPerSecond !== undefined) {
+    await sendAtRate(requestsPerSecond, performance.now() + WARM_UP_MS);
+    const early = tookMs.length;
+    await sendAtRate(requestsPerSecond, endMs + WARM_UP_MS);
+    return early;
+  }
+  for (const connection of connections) {
+    for (let i = 0; i < options.streams; i++) connection.call(performance.now());
+    connection.flush();
+  }
+  await new Promise((resolve) => setTimeout(resolve, endMs - performance.now()));
+  return 0;
+}
+
+/** One call after the other on each connection in turn, at the times when they are due. */
+async function sendAtRate(perSecond: number, untilMs: number): Promise<void> {
+  const firstMs = performance.now();
+  for (let i = 0, dueMs = firstMs; dueMs < untilMs; dueMs = firstMs + (++i * 1_000) / perSecond) {
+    while (performance.now() < dueMs) await waitTowards(dueMs);
+    const connection = connections[i % connections.length];
+    connection?.call(dueMs);
+    connection?.flush();
+  }
+}
 
 function placesOf(text: string): number[] {
   const places: number[] = [];
@@ -59,109 +110,7 @@ function nextMessage(): Buffer {
   return message;
 }
 
-class Connection {
-  readonly #socket: Socket;
-  /** Streams without an answer, and whether their message has arrived. */
-  readonly #open = new Map<number, boolean>();
-  #received: Buffer = Buffer.alloc(0);
-  #output: Buffer[] = [];
-  #nextStream = 1;
-  #window = INITIAL_WINDOW;
-  #onDrained = () => {};
-
-  constructor(socket: Socket) {
-    this.#socket = socket.setNoDelay();
-    socket.on('data', (bytes: Buffer) => this.#read(bytes));
-    socket.on('close', () => {
-      if (this.#open.size > 0) fail('the server closed a connection');
-    });
-    const update = Buffer.alloc(4);
-    update.writeUInt32BE(LARGEST_WINDOW - INITIAL_WINDOW);
-    this.#output.push(
-      Buffer.from(PREFACE),
-      frame(SETTINGS, 0, 0),
-      frame(WINDOW_UPDATE, 0, 0, update),
-    );
-  }
-
-  start(streams: number): void {
-    for (let i = 0; i < streams; i++) this.#call();
-    this.#flush();
-  }
-
-  /** Resolves once every call has its answer. */
-  async drained(): Promise<void> {
-    if (this.#open.size > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
-    this.#socket.destroy();
-  }
-
-  #call(): void {
-    const stream = this.#nextStream;
-    this.#nextStream += 2;
-    const bytes = nextMessage();
-    this.#window -= bytes.length;
-    if (this.#window < 0) fail('the server does not open its window in time');
-    const head = stream === 1 ? headers.first : headers.later;
-    this.#output.push(
-      frame(HEADERS, END_HEADERS, stream, head),
-      frame(DATA, END_STREAM, stream, bytes),
-    );
-    this.#open.set(stream, false);
-  }
-
-  #flush(): void {
-    if (this.#output.length === 0) return;
-    this.#socket.write(Buffer.concat(this.#output));
-    this.#output = [];
-  }
-
-  #read(bytes: Buffer): void {
-    const received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes]);
-    let at = 0;
-    while (received.length >= at + HEAD_BYTES) {
-      const length = received.readUIntBE(at, 3);
-      const end = at + HEAD_BYTES + length;
-      if (received.length < end) break;
-      const stream = received.readUInt32BE(at + 5);
-      this.#take(
-        received[at + 3] ?? 0,
-        received[at + 4] ?? 0,
-        stream,
-        received.subarray(at + HEAD_BYTES, end),
-      );
-      at = end;
-    }
-    this.#received = received.subarray(at);
-    this.#flush();
-    if (this.#open.size === 0) this.#onDrained();
-  }
-
-  #take(type: number, flags: number, stream: number, payload: Buffer): void {
-    if (type === DATA) {
-      if (payload.length > 0) this.#open.set(stream, isExpected(payload));
-      if (flags & END_STREAM) this.#finish(stream);
-    } else if (type === HEADERS) {
-      if (flags & END_STREAM) this.#finish(stream);
-    } else if (type === SETTINGS && !(flags & ACK)) {
-      this.#output.push(frame(SETTINGS, ACK, 0));
-    } else if (type === PING && !(flags & ACK)) {
-      this.#output.push(frame(PING, ACK, 0, payload));
-    } else if (type === WINDOW_UPDATE && stream === 0) {
-      this.#window += payload.readUInt32BE(0);
-    } else if (type === GOAWAY || (type === RESET && this.#open.has(stream))) {
-      fail(type === GOAWAY ? 'the server sent GOAWAY' : 'the server reset a stream');
-    }
-  }
-
-  #finish(stream: number): void {
-    answered++;
-    if (this.#open.get(stream) !== true) unexpected++;
-    this.#open.delete(stream);
-    if (!isEnding) this.#call();
-  }
-}
-
-/** Each message arrives in one DATA frame of each server that is measured. Errors of gRPC have no message. */
+/** Each message arrives in one DATA frame of each server that is measured. */
 function isExpected(data: Buffer): boolean {
   const answer = data.subarray(5);
   if (answer.length !== data.readUInt32BE(1)) fail('a message arrived in parts');
@@ -178,25 +127,3 @@ function fail(why: string): never {
   console.error(why);
   process.exit(1);
 }
-
-const connections = await Promise.all(
-  Array.from({ length: options.connections }, async () => {
-    const socket = connect(options.port, '127.0.0.1');
-    await once(socket, 'connect');
-    return new Connection(socket);
-  }),
-);
-const startMs = performance.now();
-for (const connection of connections) connection.start(options.streams);
-await new Promise((resolve) => setTimeout(resolve, options.seconds * 1_000));
-isEnding = true;
-await Promise.all(connections.map((connection) => connection.drained()));
-// The very first request of a client that is to be denied may still be admitted.
-if (answered === 0 || unexpected > (expects === 'deny' ? 1 : 0)) {
-  fail(`${unexpected} of ${answered} answers were not "${expects}"`);
-}
-const applied: Applied = {
-  requests: answered,
-  requestsPerSecond: (answered * 1_000) / (performance.now() - startMs),
-};
-console.log(JSON.stringify(applied));

@@ -1,4 +1,7 @@
-/** Closed-loop load over gRPC: on each connection as many calls at a time as a thread of a busy Envoy would have. */
+/**
+ * Load over gRPC. Closed loop: on each connection as many calls at a time as a thread of a busy Envoy would have. With a
+ * rate, an open loop: calls are sent at that rate, and their latency counts from the moment when they were due.
+ */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -26,10 +29,14 @@ export interface GrpcDriverOptions {
   readonly message: string;
   /** What every answer must be. */
   readonly expects: 'allow' | 'deny';
+  /** Only of an open loop: then `streams` means nothing. */
+  readonly requestsPerSecond?: number | undefined;
 }
 
 export type GrpcLoad = Pick<GrpcDriverOptions, 'clients'> &
-  Partial<Pick<GrpcDriverOptions, 'service' | 'expects'>> & {
+  Partial<
+    Pick<GrpcDriverOptions, 'service' | 'expects' | 'connections' | 'streams' | 'requestsPerSecond'>
+  > & {
     /** Without it, the service has a default one. */
     readonly message?: Buffer;
   };
@@ -46,17 +53,18 @@ const SERVICES = {
   },
 };
 
-export function grpcClosedLoop(load: GrpcLoad): Load {
+export function grpcLoad(load: GrpcLoad): Load {
   const { clients, service = 'check', expects = 'allow' } = load;
   const { path, message: usual } = SERVICES[service];
-  const { message = usual } = load;
+  const { message = usual, connections = GRPC_CONNECTIONS, streams = GRPC_STREAMS } = load;
   return async ({ grpcPort }, seconds): Promise<Applied> => {
     const options: GrpcDriverOptions = {
       port: grpcPort,
       seconds,
       clients,
-      connections: GRPC_CONNECTIONS,
-      streams: GRPC_STREAMS,
+      connections,
+      streams,
+      requestsPerSecond: load.requestsPerSecond,
       service,
       path,
       message: message.toString('base64'),

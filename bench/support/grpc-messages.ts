@@ -7,7 +7,7 @@ export const CLIENT_PLACE = '10.100.100.100';
 export const ID_PLACE = '2faf95ab-a564-4ff1-9dee-000000000000';
 
 /** A CheckResponse with the status OK and an `ok_response` without headers. */
-export const EMPTY_OK_MESSAGE = Buffer.concat([field(1), field(3)]);
+const EMPTY_OK_MESSAGE = Buffer.concat([field(1), field(3)]);
 export const EMPTY_OK = frame(EMPTY_OK_MESSAGE);
 
 /** A CheckRequest, field by field as Envoy 1.40 sent it with deploy/envoy/envoy-grpc.yaml. */

@@ -8,6 +8,7 @@ import { startGatewayProcess } from '../../test/support/gateway.ts';
 import { accepting, startProcess } from '../../test/support/process.ts';
 import type { RunningProgram } from '../../test/support/proxies.ts';
 import { startRedisServer } from '../../test/support/redis-server.ts';
+import { buildCheckouts } from './checkouts.ts';
 
 /** Answers whether a request may pass; or a proxy that answers requests. */
 export interface Server {
@@ -30,14 +31,39 @@ export interface RedisServer {
   readonly client: Redis;
 }
 
+/**
+ * Starts a gateway. `policies` is the text of a policy file; without a URL of Redis it counts in memory.
+ */
+export type StartGateway = (
+  policies: string,
+  redisUrl?: string,
+  settings?: NodeJS.ProcessEnv,
+) => Promise<Server>;
+
+/** How to start a program that listens on a port. */
+interface Listening {
+  readonly port: number;
+  /** Of the requests, over HTTP. */
+  readonly path?: string;
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** The gateway of a checkout. */
+export interface Variant {
+  readonly name: string;
+  readonly gateway: StartGateway;
+}
+
 export interface Lab extends AsyncDisposable {
   redis(): Promise<RedisServer>;
-  /** `policies` is the text of a policy file; without a URL of Redis it counts in memory. */
-  gateway(policies: string, redisUrl?: string, settings?: NodeJS.ProcessEnv): Promise<Server>;
+  /** Of this checkout. */
+  readonly gateway: StartGateway;
+  /** This checkout, then those of --against. */
+  readonly variants: readonly Variant[];
   /** A program below bench/ that prints its URL once it listens. */
   server(script: string, ...args: string[]): Promise<Server>;
-  /** Any program that listens on the port, over gRPC. */
-  program(command: string, env: NodeJS.ProcessEnv, grpcPort: number): Promise<Server>;
+  program(command: string, listening: Listening): Promise<Server>;
   proxy(start: Promise<RunningProgram>): Promise<Server>;
   /** A new folder with these files, by their names. */
   folder(files: Readonly<Record<string, string>>): string;
@@ -58,8 +84,43 @@ export function createLab(): Lab {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
     return path;
   };
+  const gatewayOf =
+    (command: string): StartGateway =>
+    async (policies, redisUrl, settings = {}) => {
+      const env = { ...PATIENT, ...settings };
+      const gateway = started.use(
+        await startGatewayProcess(
+          {
+            HEADGATE_POLICIES: join(newFolder({ 'policies.yaml': policies }), 'policies.yaml'),
+            HEADGATE_REDIS_URL: redisUrl,
+            HEADGATE_GRPC_PORT: '0',
+            ...env,
+          },
+          command,
+        ),
+      );
+      return {
+        pid: gateway.pid,
+        url: `${gateway.url}/envoy/`,
+        port: gateway.port,
+        grpcPort: gateway.grpcPort,
+        // Without patience, late answers are part of what is measured.
+        ...(env.HEADGATE_STORE_TIMEOUT_MS === PATIENT.HEADGATE_STORE_TIMEOUT_MS && {
+          failures: () => storeFailures(gateway.opsUrl),
+        }),
+        stop: gateway.stop,
+      };
+    };
+  const variants = buildCheckouts(folder).map(({ name, command }) => ({
+    name,
+    gateway: gatewayOf(command),
+  }));
+  const [own] = variants;
+  if (own === undefined) throw new Error('this checkout was not built');
 
   return {
+    variants,
+    gateway: own.gateway,
     folder: newFolder,
     async redis() {
       const server = started.use(await startRedisServer());
@@ -73,42 +134,28 @@ export function createLab(): Lab {
         client,
       };
     },
-    async gateway(policies, redisUrl, settings = {}) {
-      const env = { ...PATIENT, ...settings };
-      const gateway = started.use(
-        await startGatewayProcess({
-          HEADGATE_POLICIES: join(newFolder({ 'policies.yaml': policies }), 'policies.yaml'),
-          HEADGATE_REDIS_URL: redisUrl,
-          HEADGATE_GRPC_PORT: '0',
-          ...env,
-        }),
-      );
-      return {
-        pid: gateway.pid,
-        url: `${gateway.url}/envoy/`,
-        port: gateway.port,
-        grpcPort: gateway.grpcPort,
-        // Without patience, late answers are part of what is measured.
-        ...(env.HEADGATE_STORE_TIMEOUT_MS === PATIENT.HEADGATE_STORE_TIMEOUT_MS && {
-          failures: () => storeFailures(gateway.opsUrl),
-        }),
-        stop: gateway.stop,
-      };
-    },
     async server(script, ...args) {
       const path = fileURLToPath(new URL(`../${script}`, import.meta.url));
       const server = started.use(startProcess(process.execPath, [path, ...args]));
       const [url] = await server.printed(/http:\S+(?=\n)/);
       return serverAt(url, server);
     },
-    async program(command, env, grpcPort) {
-      const program = started.use(startProcess(command, [], { env: { ...process.env, ...env } }));
-      await accepting(grpcPort, program);
-      return serverAt(`http://127.0.0.1:${grpcPort}`, program);
+    async program(command, { port, path = '/', args = [], env = {} }) {
+      const program = started.use(startProcess(command, args, { env: { ...process.env, ...env } }));
+      await accepting(port, program);
+      const url = `http://127.0.0.1:${port}`;
+      return { ...serverAt(url, program), url: url + path };
     },
     async proxy(start) {
-      const proxy = started.use(await start);
-      return serverAt(proxy.url, { pid: proxy.pid, stop: async () => {} });
+      const proxy = await start;
+      let isStopped = false;
+      const stop = async () => {
+        if (isStopped) return;
+        isStopped = true;
+        await proxy[Symbol.asyncDispose]();
+      };
+      started.defer(stop);
+      return serverAt(proxy.url, { pid: proxy.pid, stop });
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

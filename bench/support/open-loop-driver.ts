@@ -3,8 +3,8 @@
  * takes OpenLoopDriverOptions as JSON, prints an Applied as JSON.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { headerOf, type Outcome, percentile, startLoad } from '../../tools/load/open-loop.ts';
-import type { Applied } from './load.ts';
+import { headerOf, type Outcome, startLoad } from '../../tools/load/open-loop.ts';
+import { type Applied, latencyOf } from './load.ts';
 import type { OpenLoopDriverOptions } from './open-loop.ts';
 
 const PATIENCE_MS = 10_000;
@@ -13,7 +13,7 @@ const WARM_UP_SECONDS = 0.5;
 /** Neighbours in time are no neighbours in memory. A prime, as in clients.lua. */
 const STEP = 7_919;
 
-const { url, requestsPerSecond, seconds, clients, balancer, mustCount } = JSON.parse(
+const { url, requestsPerSecond, seconds, clients, balancer, mustCount, refusedAs } = JSON.parse(
   process.argv[2] ?? '',
 ) as OpenLoopDriverOptions;
 const { origin, pathname } = new URL(url);
@@ -45,28 +45,27 @@ const load = startLoad({
 await sleep((WARM_UP_SECONDS + seconds) * 1_000);
 await load.stop();
 
-const unexpected = outcomes.find(({ status }) => status !== 200);
+const isRefused = ({ status }: Outcome) => status === refusedAs;
+const unexpected = outcomes.find((outcome) => outcome.status !== 200 && !isRefused(outcome));
 if (unexpected !== undefined) {
   throw new Error(`an answer is ${unexpected.status}: ${unexpected.error ?? unexpected.head}`);
 }
 const isCounted = (outcome: Outcome) =>
   headerOf(outcome, 'x-ratelimit-limit') !== undefined &&
   headerOf(outcome, 'x-ratelimit-mode') === undefined;
-const uncounted = mustCount ? outcomes.find((outcome) => !isCounted(outcome)) : undefined;
+const uncounted = mustCount
+  ? outcomes.find((each) => !isRefused(each) && !isCounted(each))
+  : undefined;
 if (uncounted !== undefined) throw new Error(`an answer does not count: ${uncounted.head}`);
 
 const measured = outcomes.filter(({ i }) => i >= requestsPerSecond * WARM_UP_SECONDS);
-const tookMs = measured.map((outcome) => outcome.tookMs);
 const applied: Applied = {
   requests: outcomes.length,
   requestsPerSecond,
   latency: {
-    p50Ms: percentile(tookMs, 0.5),
-    p90Ms: percentile(tookMs, 0.9),
-    p99Ms: percentile(tookMs, 0.99),
-    p999Ms: percentile(tookMs, 0.999),
-    maxMs: percentile(tookMs, 1),
+    ...latencyOf(measured.map((outcome) => outcome.tookMs)),
     unmeasured: measured.filter((each) => headerOf(each, 'x-ratelimit-mode') !== undefined).length,
+    refused: measured.filter(isRefused).length,
   },
 };
 console.log(JSON.stringify(applied));

@@ -11,6 +11,8 @@ export interface OpenLoop {
   readonly balancer?: string;
   /** Whether each answer must say what is left of a limit. */
   readonly mustCount?: boolean;
+  /** The status with which the proxy refuses a request whose check was answered too late. Others must be 200. */
+  readonly refusedAs?: number;
 }
 
 export interface OpenLoopDriverOptions extends OpenLoop {

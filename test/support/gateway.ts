@@ -119,12 +119,15 @@ async function redisCounts(env: NodeJS.ProcessEnv, opsUrl: string): Promise<void
   while ((await isDegraded()) && performance.now() < untilMs) await sleep(20);
 }
 
-/** As users start it. */
-export async function startGatewayProcess(env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
+/** As users start it. `main` is the program of another headgate. */
+export async function startGatewayProcess(
+  env: NodeJS.ProcessEnv = {},
+  main = MAIN,
+): Promise<GatewayProcess> {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
   );
-  const started = startProcess(NODE, [MAIN, 'serve'], {
+  const started = startProcess(NODE, [main, 'serve'], {
     env: { ...inherited, NODE_COMPILE_CACHE, ...PORTS, ...env },
   });
   const [, url = '', opsUrl = ''] = await started.printed(

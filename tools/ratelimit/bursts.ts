@@ -7,8 +7,8 @@
  * let more than 5 through.
  */
 import { parseArgs } from 'node:util';
-import { startEnvoyRatelimit } from '../../bench/support/envoy-ratelimit.ts';
 import { createLab } from '../../bench/support/lab.ts';
+import { startEnvoyRatelimit } from '../../bench/support/peers.ts';
 import { connectRateLimit } from '../../test/support/rate-limits.ts';
 import { printTable } from '../table.ts';
 import { type BurstUnit, burstAround, burstRules, LIMIT, WINDOWS_MS } from './burst.ts';
