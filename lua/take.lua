@@ -35,7 +35,7 @@ for i = 1, #KEYS do
     descriptors[count] = descriptor
   end
   descriptor.key, descriptor.row = KEYS[i], row
-  descriptor.named_before = row.inherits_from < 0 and descriptors[count + row.inherits_from]
+  descriptor.named_before = row.inherits_from and descriptors[count + row.inherits_from]
   if not row.read(descriptor) then admitted = false end
   if is_last then
     if take_remainders and not admitted then take_remainders(descriptors, count) end

@@ -51,6 +51,7 @@ end
 -- Only the algorithms that a row has are defined, because defining all of them takes longer than counting a request.
 local algorithms = {}
 
+-- Nil if there is no algorithm of this name.
 local function algorithm_of(name)
   local algorithm = algorithms[name]
   if algorithm then return algorithm end
@@ -60,7 +61,7 @@ local function algorithm_of(name)
     algorithm = sliding_window_counter()
   elseif name == 'bucket' then
     algorithm = token_bucket()
-  else
+  elseif name == 'fixed' then
     algorithm = fixed_window()
   end
   algorithms[name] = algorithm
@@ -72,12 +73,16 @@ local calls, has_charges
 
 local rows = {}
 for i = 4, #ARGV, 6 do
-  local name, inherited = string.match(ARGV[i], '^(%a+)(.*)$')
+  local name, inherited = ARGV[i], 0
   local algorithm = algorithm_of(name)
-  inherited = tonumber(inherited) or 0
+  if not algorithm then
+    name, inherited = string.match(name, '^(%a+)(.+)$')
+    algorithm, inherited = algorithm_of(name), tonumber(inherited)
+  end
   local start_ms, window_ms = window_at(ARGV[i + 2])
   local slack_ms = math.ceil(window_ms / 16)
   local cost, rejected = tonumber(ARGV[i + 4]), ARGV[i + 5]
+  local enough = cost > 1 and cost or 1
   local row = {
     read = algorithm.read,
     record = algorithm.record,
@@ -90,13 +95,13 @@ for i = 4, #ARGV, 6 do
     burst = tonumber(ARGV[i + 3]),
     cost = cost,
     -- Units that must be left, except in a fixed window.
-    need = cost < 0 and -math.huge or math.max(cost, 1),
+    need = cost < 0 and -math.huge or enough,
     -- If fewer units are left afterwards, the reply says how long to wait.
-    enough = math.max(cost, 1),
+    enough = enough,
     count_rejected = rejected == '1',
     -- The place of the previous name, counted from its own; of a bucket the least debt in units x window_ms.
-    inherits_from = math.min(inherited, 0),
-    least_debt = math.max(inherited, 0),
+    inherits_from = inherited < 0 and inherited,
+    least_debt = inherited > 0 and inherited or 0,
   }
   if rejected ~= '0' and rejected ~= '1' then
     calls = calls or admitted_calls()

@@ -35,7 +35,7 @@ local function token_bucket()
       end
     end
     debt = math.max(debt, row.least_debt)
-    if row.inherits_from < 0 then debt = math.max(debt, descriptor.named_before.debt) end
+    if row.inherits_from then debt = math.max(debt, descriptor.named_before.debt) end
     descriptor.debt = debt
     return debt + row.need * row.window_ms <= row.burst * row.window_ms
   end
