@@ -16,7 +16,7 @@ for i = 1, #KEYS do
   local row = row_at(i)
   row.count_rejected = false
   local descriptor = { key = KEYS[i], row = row }
-  descriptor.named_before = row.inherits_from < 0 and descriptors[i + row.inherits_from]
+  descriptor.named_before = row.inherits_from and descriptors[i + row.inherits_from]
   descriptors[i] = descriptor
   row.read(descriptor)
   record_and_reply(descriptor, false)

@@ -20,6 +20,8 @@
 --- @include "reply"
 --- @include "remainders"
 
+local take_remainders = has_charges and remainders()
+
 -- The descriptors of one request. The tables are reused by the next request.
 local descriptors, count, admitted = {}, 0, true
 
@@ -33,10 +35,10 @@ for i = 1, #KEYS do
     descriptors[count] = descriptor
   end
   descriptor.key, descriptor.row = KEYS[i], row
-  descriptor.named_before = row.inherits_from < 0 and descriptors[count + row.inherits_from]
+  descriptor.named_before = row.inherits_from and descriptors[count + row.inherits_from]
   if not row.read(descriptor) then admitted = false end
   if is_last then
-    if not admitted then take_remainders(descriptors, count) end
+    if take_remainders and not admitted then take_remainders(descriptors, count) end
     for j = 1, count do record_and_reply(descriptors[j], admitted) end
     count, admitted = 0, true
   end

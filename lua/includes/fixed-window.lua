@@ -16,42 +16,46 @@
 -- Units that a window counts at most. Lua holds such numbers exactly.
 local MOST_UNITS = 4503599627370496
 
-local fixed = {}
+local function fixed_window()
+  local fixed = {}
 
-local function fixed_write(descriptor, count)
-  local row = descriptor.row
-  local value = string.format('%.0f %.0f', row.start_ms, count)
-  call('SET', descriptor.key, value, 'PX', row.start_ms + row.lifetime_ms - now_ms)
-end
-
-local function fixed_fits(row, count)
-  return row.cost < 0 or count + row.cost <= row.limit
-end
-
-function fixed.read(descriptor)
-  local row = descriptor.row
-  local value = call('GET', descriptor.key)
-  local count = 0
-  if value then
-    local start_ms, units = string.match(value, '^(%d+) (%d+)$')
-    -- Gateways with other versions of the time zone rules may differ in the start of a window, by less than half of it.
-    if tonumber(start_ms) > row.start_ms - row.window_ms / 2 then count = tonumber(units) end
-    -- The clock may have been set back. Then the units of the later window count in this one.
-    if tonumber(start_ms) > row.start_ms then fixed_write(descriptor, count) end
+  local function write(descriptor, count)
+    local row = descriptor.row
+    local value = string.format('%.0f %.0f', row.start_ms, count)
+    call('SET', descriptor.key, value, 'PX', row.start_ms + row.lifetime_ms - now_ms)
   end
-  descriptor.count = count
-  return fixed_fits(row, count)
-end
 
-function fixed.record(descriptor, admitted)
-  local row, count = descriptor.row, descriptor.count
-  if row.cost < 0 and admitted then
-    count = math.max(0, count + row.cost)
-    if count > 0 then fixed_write(descriptor, count) else call('DEL', descriptor.key) end
-  elseif row.cost > 0 and (admitted or row.count_rejected) then
-    count = math.min(count + row.cost, MOST_UNITS)
-    fixed_write(descriptor, count)
+  local function fits(row, count)
+    return row.cost < 0 or count + row.cost <= row.limit
   end
-  local left_ms = row.start_ms + row.window_ms - now_ms
-  return math.max(0, row.limit - count), count > 0 and left_ms or 0, fixed_fits(row, count) and 0 or left_ms
+
+  function fixed.read(descriptor)
+    local row = descriptor.row
+    local value = call('GET', descriptor.key)
+    local count = 0
+    if value then
+      local start_ms, units = string.match(value, '^(%d+) (%d+)$')
+      -- Gateways with other versions of the time zone rules may differ in the start of a window, by less than half of it.
+      if tonumber(start_ms) > row.start_ms - row.window_ms / 2 then count = tonumber(units) end
+      -- The clock may have been set back. Then the units of the later window count in this one.
+      if tonumber(start_ms) > row.start_ms then write(descriptor, count) end
+    end
+    descriptor.count = count
+    return fits(row, count)
+  end
+
+  function fixed.record(descriptor, admitted)
+    local row, count = descriptor.row, descriptor.count
+    if row.cost < 0 and admitted then
+      count = math.max(0, count + row.cost)
+      if count > 0 then write(descriptor, count) else call('DEL', descriptor.key) end
+    elseif row.cost > 0 and (admitted or row.count_rejected) then
+      count = math.min(count + row.cost, MOST_UNITS)
+      write(descriptor, count)
+    end
+    local left_ms = row.start_ms + row.window_ms - now_ms
+    return math.max(0, row.limit - count), count > 0 and left_ms or 0, fits(row, count) and 0 or left_ms
+  end
+
+  return fixed
 end

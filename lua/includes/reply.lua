@@ -3,7 +3,7 @@
 -- ARGV[2]  the number of this call
 --
 --- @include "now"
---- @include "admitted-calls"
+--- @include "rows"
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 
@@ -11,12 +11,12 @@ local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 local function record_and_reply(descriptor, admitted)
   local row = descriptor.row
   local remaining, reset_ms, wait_ms = row.record(descriptor, admitted)
-  if admitted and row.notes_calls then note_call(descriptor) end
-  if admitted and row.spends_call then use_call(descriptor, remaining, false) end
+  if admitted and row.notes_calls then calls.note(descriptor) end
+  if admitted and row.spends_call then calls.use(descriptor, remaining, false) end
   reply[length + 1] = admitted and remaining or -1 - remaining
   reply[length + 2] = reset_ms
   length = length + 2
-  if remaining < math.max(row.cost, 1) then
+  if remaining < row.enough then
     length = length + 1
     reply[length] = wait_ms
   end

@@ -15,6 +15,7 @@
 --            quota that may have charges (2), as a charge what is left (3), what it took in another slot (4)
 --
 --- @include "now"
+--- @include "admitted-calls"
 --- @include "sliding-window-log"
 --- @include "sliding-window-counter"
 --- @include "token-bucket"
@@ -46,17 +47,43 @@ end
 --                                 bucket, the debt), and the milliseconds until a request of this cost fits.
 --
 -- A descriptor is a table with `key`, `row`, and the fields of its algorithm.
-local ALGORITHMS = { log = log, counter = counter, bucket = bucket, fixed = fixed }
+--
+-- Only the algorithms that a row has are defined, because defining all of them takes longer than counting a request.
+local algorithms = {}
+
+-- Nil if there is no algorithm of this name.
+local function algorithm_of(name)
+  local algorithm = algorithms[name]
+  if algorithm then return algorithm end
+  if name == 'log' then
+    algorithm = sliding_window_log()
+  elseif name == 'counter' then
+    algorithm = sliding_window_counter()
+  elseif name == 'bucket' then
+    algorithm = token_bucket()
+  elseif name == 'fixed' then
+    algorithm = fixed_window()
+  end
+  algorithms[name] = algorithm
+  return algorithm
+end
+
+-- What admitted-calls.lua returns, if a row needs it; and whether a row is a charge that takes what is left.
+local calls, has_charges
 
 local rows = {}
 for i = 4, #ARGV, 6 do
-  local name, inherited = string.match(ARGV[i], '^(%a+)(.*)$')
-  local algorithm = ALGORITHMS[name]
-  inherited = tonumber(inherited) or 0
+  local name, inherited = ARGV[i], 0
+  local algorithm = algorithm_of(name)
+  if not algorithm then
+    name, inherited = string.match(name, '^(%a+)(.+)$')
+    algorithm, inherited = algorithm_of(name), tonumber(inherited)
+  end
   local start_ms, window_ms = window_at(ARGV[i + 2])
   local slack_ms = math.ceil(window_ms / 16)
-  local cost = tonumber(ARGV[i + 4])
-  rows[#rows + 1] = {
+  local cost, rejected = tonumber(ARGV[i + 4]), ARGV[i + 5]
+  local enough = cost > 1 and cost or 1
+  local row = {
     read = algorithm.read,
     record = algorithm.record,
     limit = tonumber(ARGV[i + 1]),
@@ -68,16 +95,23 @@ for i = 4, #ARGV, 6 do
     burst = tonumber(ARGV[i + 3]),
     cost = cost,
     -- Units that must be left, except in a fixed window.
-    need = cost < 0 and -math.huge or math.max(cost, 1),
-    count_rejected = ARGV[i + 5] == '1',
+    need = cost < 0 and -math.huge or enough,
+    -- If fewer units are left afterwards, the reply says how long to wait.
+    enough = enough,
+    count_rejected = rejected == '1',
     -- The place of the previous name, counted from its own; of a bucket the least debt in units x window_ms.
-    inherits_from = math.min(inherited, 0),
-    least_debt = math.max(inherited, 0),
-    notes_calls = cost >= 0 and (ARGV[i + 5] == '2' or ARGV[i + 5] == '3'),
-    spends_call = ARGV[i + 5] == '4',
-    takes_remainder = cost > 0 and ARGV[i + 5] == '3',
-    is_counter = algorithm == counter,
+    inherits_from = inherited < 0 and inherited,
+    least_debt = inherited > 0 and inherited or 0,
   }
+  if rejected ~= '0' and rejected ~= '1' then
+    calls = calls or admitted_calls()
+    row.notes_calls = cost >= 0 and rejected ~= '4'
+    row.spends_call = rejected == '4'
+    row.takes_remainder = cost > 0 and rejected == '3'
+    row.is_counter = name == 'counter'
+    has_charges = has_charges or row.takes_remainder
+  end
+  rows[#rows + 1] = row
 end
 
 local row_bytes, byte = ARGV[3], string.byte

@@ -12,74 +12,78 @@
 --- @include "now"
 --- @include "server"
 
-local counter = {}
+local function sliding_window_counter()
+  local counter = {}
 
-local function counter_write(descriptor, current, previous)
-  local window_ms, elapsed_ms = descriptor.row.window_ms, now_ms % descriptor.row.window_ms
-  local value = string.format('%.0f %.0f %.0f', (now_ms - elapsed_ms) / window_ms, current, previous)
-  call('SET', descriptor.key, value, 'PX', 2 * window_ms - elapsed_ms)
-end
-
-function counter.read(descriptor)
-  local row = descriptor.row
-  local window_ms = row.window_ms
-  local elapsed_ms = now_ms % window_ms
-  local value = call('GET', descriptor.key)
-  local current, previous = 0, 0
-  if value then
-    local window
-    window, current, previous = string.match(value, '^(%d+) (%d+) (%d+)$')
-    current, previous = tonumber(current), tonumber(previous)
-    local passed = (now_ms - elapsed_ms) / window_ms - tonumber(window)
-    if passed < 0 then
-      -- The clock was set back. The units of the later window count in this one.
-      counter_write(descriptor, current, previous)
-    elseif passed == 1 then
-      current, previous = 0, current
-    elseif passed > 1 then
-      current, previous = 0, 0
-    end
+  local function write(descriptor, current, previous)
+    local window_ms, elapsed_ms = descriptor.row.window_ms, now_ms % descriptor.row.window_ms
+    local value = string.format('%.0f %.0f %.0f', (now_ms - elapsed_ms) / window_ms, current, previous)
+    call('SET', descriptor.key, value, 'PX', 2 * window_ms - elapsed_ms)
   end
-  descriptor.current, descriptor.previous, descriptor.elapsed_ms = current, previous, elapsed_ms
-  return previous * (window_ms - elapsed_ms) <= (row.limit - current - row.need) * window_ms
-end
 
--- Milliseconds until a request of this cost fits, either in this window or in the next one.
-local function counter_wait(descriptor)
-  local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
-  local window_ms = row.window_ms
-  local left_ms = window_ms - descriptor.elapsed_ms
-  local free = row.limit - current - row.need
-  if row.cost < 0 or previous * left_ms <= free * window_ms then return 0 end
-  local late_enough_ms = free > 0 and math.floor(free * window_ms / previous) or 0
-  if late_enough_ms > 0 then return left_ms - late_enough_ms end
-  if current == 0 then return left_ms end
-  return left_ms + math.max(0, window_ms - math.floor(math.max(0, row.limit - row.need) * window_ms / current))
-end
-
-function counter.record(descriptor, admitted)
-  local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
-  if row.cost < 0 and admitted then
-    -- A refund goes to the current window first.
-    local rest = current + row.cost
-    current, previous = math.max(0, rest), math.max(0, previous + math.min(0, rest))
-    if current + previous > 0 then
-      counter_write(descriptor, current, previous)
-    else
-      call('DEL', descriptor.key)
+  function counter.read(descriptor)
+    local row = descriptor.row
+    local window_ms = row.window_ms
+    local elapsed_ms = now_ms % window_ms
+    local value = call('GET', descriptor.key)
+    local current, previous = 0, 0
+    if value then
+      local window
+      window, current, previous = string.match(value, '^(%d+) (%d+) (%d+)$')
+      current, previous = tonumber(current), tonumber(previous)
+      local passed = (now_ms - elapsed_ms) / window_ms - tonumber(window)
+      if passed < 0 then
+        -- The clock was set back. The units of the later window count in this one.
+        write(descriptor, current, previous)
+      elseif passed == 1 then
+        current, previous = 0, current
+      elseif passed > 1 then
+        current, previous = 0, 0
+      end
     end
-  elseif row.cost > 0 and admitted then
-    current = current + row.cost
-    counter_write(descriptor, current, previous)
-  elseif row.cost > 0 and row.count_rejected then
-    current = math.max(current, math.min(current + row.cost, row.limit))
-    counter_write(descriptor, current, previous)
+    descriptor.current, descriptor.previous, descriptor.elapsed_ms = current, previous, elapsed_ms
+    return previous * (window_ms - elapsed_ms) <= (row.limit - current - row.need) * window_ms
   end
-  descriptor.current, descriptor.previous = current, previous
-  local window_ms = row.window_ms
-  local left_ms = window_ms - descriptor.elapsed_ms
-  local remaining = math.floor(((row.limit - current) * window_ms - previous * left_ms) / window_ms)
-  local reset_ms = 0
-  if current > 0 then reset_ms = left_ms + window_ms elseif previous > 0 then reset_ms = left_ms end
-  return math.max(0, remaining), reset_ms, counter_wait(descriptor)
+
+  -- Milliseconds until a request of this cost fits, either in this window or in the next one.
+  local function wait(descriptor)
+    local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
+    local window_ms = row.window_ms
+    local left_ms = window_ms - descriptor.elapsed_ms
+    local free = row.limit - current - row.need
+    if row.cost < 0 or previous * left_ms <= free * window_ms then return 0 end
+    local late_enough_ms = free > 0 and math.floor(free * window_ms / previous) or 0
+    if late_enough_ms > 0 then return left_ms - late_enough_ms end
+    if current == 0 then return left_ms end
+    return left_ms + math.max(0, window_ms - math.floor(math.max(0, row.limit - row.need) * window_ms / current))
+  end
+
+  function counter.record(descriptor, admitted)
+    local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
+    if row.cost < 0 and admitted then
+      -- A refund goes to the current window first.
+      local rest = current + row.cost
+      current, previous = math.max(0, rest), math.max(0, previous + math.min(0, rest))
+      if current + previous > 0 then
+        write(descriptor, current, previous)
+      else
+        call('DEL', descriptor.key)
+      end
+    elseif row.cost > 0 and admitted then
+      current = current + row.cost
+      write(descriptor, current, previous)
+    elseif row.cost > 0 and row.count_rejected then
+      current = math.max(current, math.min(current + row.cost, row.limit))
+      write(descriptor, current, previous)
+    end
+    descriptor.current, descriptor.previous = current, previous
+    local window_ms = row.window_ms
+    local left_ms = window_ms - descriptor.elapsed_ms
+    local remaining = math.floor(((row.limit - current) * window_ms - previous * left_ms) / window_ms)
+    local reset_ms = 0
+    if current > 0 then reset_ms = left_ms + window_ms elseif previous > 0 then reset_ms = left_ms end
+    return math.max(0, remaining), reset_ms, wait(descriptor)
+  end
+
+  return counter
 end

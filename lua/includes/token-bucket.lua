@@ -11,50 +11,54 @@
 --- @include "now"
 --- @include "server"
 
-local bucket = {}
+local function token_bucket()
+  local bucket = {}
 
-local function bucket_write(descriptor, debt)
-  local row = descriptor.row
-  call('SET', descriptor.key, string.format('%.0f %.0f', now_ms, debt), 'PX', math.ceil(debt / row.limit))
-end
+  local function write(descriptor, debt)
+    local row = descriptor.row
+    call('SET', descriptor.key, string.format('%.0f %.0f', now_ms, debt), 'PX', math.ceil(debt / row.limit))
+  end
 
-function bucket.read(descriptor)
-  local row = descriptor.row
-  local value = call('GET', descriptor.key)
-  local debt = 0
-  if value then
-    local at_ms
-    at_ms, debt = string.match(value, '^(%d+) (%d+)$')
-    at_ms, debt = tonumber(at_ms), tonumber(debt)
-    if at_ms > now_ms then
-      -- The clock was set back. The debt is kept, as of now.
-      bucket_write(descriptor, debt)
-    else
-      debt = math.max(0, debt - row.limit * (now_ms - at_ms))
+  function bucket.read(descriptor)
+    local row = descriptor.row
+    local value = call('GET', descriptor.key)
+    local debt = 0
+    if value then
+      local at_ms
+      at_ms, debt = string.match(value, '^(%d+) (%d+)$')
+      at_ms, debt = tonumber(at_ms), tonumber(debt)
+      if at_ms > now_ms then
+        -- The clock was set back. The debt is kept, as of now.
+        write(descriptor, debt)
+      else
+        debt = math.max(0, debt - row.limit * (now_ms - at_ms))
+      end
     end
+    debt = math.max(debt, row.least_debt)
+    if row.inherits_from then debt = math.max(debt, descriptor.named_before.debt) end
+    descriptor.debt = debt
+    return debt + row.need * row.window_ms <= row.burst * row.window_ms
   end
-  debt = math.max(debt, row.least_debt)
-  if row.inherits_from < 0 then debt = math.max(debt, descriptor.named_before.debt) end
-  descriptor.debt = debt
-  return debt + row.need * row.window_ms <= row.burst * row.window_ms
-end
 
-function bucket.record(descriptor, admitted)
-  local row, debt = descriptor.row, descriptor.debt
-  local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
-  if row.cost < 0 and admitted then
-    debt = math.max(0, debt + cost)
-    if debt > 0 then bucket_write(descriptor, debt) else call('DEL', descriptor.key) end
-  elseif row.cost > 0 and admitted then
-    debt = debt + cost
-    bucket_write(descriptor, debt)
-  elseif row.cost > 0 and row.count_rejected then
-    debt = math.max(debt, math.min(debt + cost, burst))
-    bucket_write(descriptor, debt)
+  function bucket.record(descriptor, admitted)
+    local row, debt = descriptor.row, descriptor.debt
+    local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
+    if row.cost < 0 and admitted then
+      debt = math.max(0, debt + cost)
+      if debt > 0 then write(descriptor, debt) else call('DEL', descriptor.key) end
+    elseif row.cost > 0 and admitted then
+      debt = debt + cost
+      write(descriptor, debt)
+    elseif row.cost > 0 and row.count_rejected then
+      debt = math.max(debt, math.min(debt + cost, burst))
+      write(descriptor, debt)
+    end
+    local remaining = math.floor((burst - debt) / row.window_ms)
+    -- More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
+    local needed = math.min(row.need, row.burst + 1) * row.window_ms
+    local wait_ms = math.max(0, math.ceil((debt + needed - burst) / row.limit))
+    return math.max(0, remaining), debt, wait_ms
   end
-  local remaining = math.floor((burst - debt) / row.window_ms)
-  -- More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
-  local needed = math.min(row.need, row.burst + 1) * row.window_ms
-  local wait_ms = math.max(0, math.ceil((debt + needed - burst) / row.limit))
-  return math.max(0, remaining), debt, wait_ms
+
+  return bucket
 end

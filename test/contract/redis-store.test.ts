@@ -94,6 +94,55 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     });
   });
 
+  test('requests of one call leave and get what they would in a call each', async () => {
+    const anyKey = fc.constantFrom('a', 'b');
+    const limit = fc.integer({ min: 1, max: 9 });
+    const cost = fc.constantFrom(1, 1, 1, 2, 3, 0, -1, -2);
+    const remainder = fc.constantFrom(
+      'none' as const,
+      'none' as const,
+      'note' as const,
+      'take' as const,
+    );
+    const one = fc.record({ anyKey, algorithm: fc.constantFrom(...ALGORITHMS), limit, cost });
+    const request = fc.record({ one, remainder, countRejected: fc.boolean() });
+    const batches = fc.array(fc.array(request, { minLength: 1, maxLength: 8 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(batches, async (all) => {
+        const [together, apart] = [open(), open()];
+        const dumps = async ({ key }: typeof together) =>
+          Promise.all(
+            ALGORITHMS.flatMap((algorithm) =>
+              ['a', 'b'].flatMap((name) =>
+                ['', ':calls'].map((end) => witness.dumpBuffer(key(`${name}:${algorithm}`) + end)),
+              ),
+            ),
+          );
+        for (const batch of all) {
+          together.clock.nowMs += 20_000;
+          apart.clock.nowMs += 20_000;
+          const descriptorIn = ({ key }: typeof together, { one, ...parts }: (typeof batch)[0]) => {
+            const isFixed = one.algorithm === 'fixed-window';
+            const { remainder } = parts;
+            const isCharged = !isFixed && !parts.countRejected && remainder !== 'none';
+            const charged = isCharged ? { remainder } : {};
+            const name = key(`${one.anyKey}:${one.algorithm}`);
+            const { anyKey: _, ...quota } = one;
+            const { countRejected } = parts;
+            return descriptorOf(name, { ...quota, ...charged, countRejected, windowMs: 300_000 });
+          };
+          const answers = batch.map((each) => together.store.take([descriptorIn(together, each)]));
+          const single = [];
+          for (const each of batch)
+            single.push(await apart.store.take([descriptorIn(apart, each)]));
+          expect(await Promise.all(answers)).toEqual(single);
+        }
+        expect(await dumps(together)).toEqual(await dumps(apart));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   test('the log admits what the classic ZSET script admits', async () => {
     const classic = readFileSync(fromRoot('bench/rivals/zset.lua'), 'utf8');
     const windowMs = 300_000;

@@ -96,24 +96,47 @@ const CHECK_EVERY_MS = 10;
 /** A single late timer may be a pause of the garbage collector. */
 const LATE_IN_A_ROW = 3;
 
+/** An idle process that wakes up a hundred times a second would cost its machine more than the gate is worth. */
+const CHECKS_WITHOUT_REQUESTS = 100;
+
 const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
 
-/** Sheds load: while the event loop is overloaded, requests follow the failure modes of their policies at once. */
+/**
+ * Sheds load: while the event loop is overloaded, requests follow the failure modes of their policies at once. Without
+ * requests the watch ends within a second, and the next request starts it anew.
+ */
 export function watchOverload({ now, limitMs, onShed }: OverloadOptions) {
-  let dueMs = now() + CHECK_EVERY_MS;
+  let dueMs = 0;
   let lateInARow = 0;
+  let checksLeft = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => {
+    clearInterval(timer);
+    timer = undefined;
+    lateInARow = 0;
+  };
   // A timer is as late as everything else that waits for the event loop.
-  const timer = setInterval(() => {
+  const check = () => {
     const nowMs = now();
     lateInARow = nowMs - dueMs > limitMs ? lateInARow + 1 : 0;
     dueMs = nowMs + CHECK_EVERY_MS;
-  }, CHECK_EVERY_MS).unref();
+    checksLeft--;
+    if (checksLeft === 0) stop();
+  };
+  const watch = () => {
+    checksLeft = CHECKS_WITHOUT_REQUESTS;
+    if (timer !== undefined) return;
+    dueMs = now() + CHECK_EVERY_MS;
+    timer = setInterval(check, CHECK_EVERY_MS).unref();
+  };
+  watch();
   return {
     obstacle(): StoreError | undefined {
+      watch();
       if (lateInARow < LATE_IN_A_ROW) return undefined;
       onShed?.();
       return OVERLOADED;
     },
-    close: (): void => clearInterval(timer),
+    close: stop,
   };
 }

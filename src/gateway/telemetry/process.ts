@@ -119,8 +119,11 @@ export function createProcessEvents({ linesOf, metricsOf }: TelemetryContext, ve
   };
 }
 
+/** prom-client's own timer must not wake the process up: event-loop-lag.ts measures in its place. */
+const NEVER_MS = 2 ** 31 - 1;
+
 export function collectNodeMetrics(registry: Registry): void {
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   // The default leaves it out if there are several workers. All of them start after their supervisor.
   const started = registry.getSingleMetric('process_start_time_seconds');
   if (started !== undefined) Object.assign(started, { aggregator: 'min' });

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { atMostOneAMinute, createRepeatFilter, type TelemetryContext } from './context.ts';
 import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
+import { measureLag } from './event-loop-lag.ts';
 import { createLog, type LogOptions } from './log/log.ts';
 import { metricsIn } from './metrics.ts';
 import { createOperatorEvents } from './operators.ts';
@@ -40,7 +41,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const context: TelemetryContext = { linesOf, metricsOf: metricsIn(registry), now, ...filter };
   // docs/metrics.md lists the metrics in this order.
   collectNodeMetrics(registry);
-  const { decisions, sampleAllows, totals } = createDecisionEvents(context);
+  const { decisions, sampleAllows, totals } = createDecisionEvents(context, measureLag(registry));
   const { proxies, proxyFaults, onOtherPolicyFile } = createProxyEvents(context);
   const store = createStoreEvents(context);
   const operators = createOperatorEvents(context);

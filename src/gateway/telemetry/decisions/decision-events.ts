@@ -43,7 +43,11 @@ const DECISION_METRICS = {
   },
 } as const satisfies MetricRows;
 
-export function createDecisionEvents({ linesOf, metricsOf }: TelemetryContext) {
+/** `onRequest` is called for every answer. */
+export function createDecisionEvents(
+  { linesOf, metricsOf }: TelemetryContext,
+  onRequest: () => void,
+) {
   const write = linesOf(DECISION_LINES);
   const metrics = metricsOf(DECISION_METRICS);
   const tally = new DecisionTally();
@@ -65,6 +69,7 @@ export function createDecisionEvents({ linesOf, metricsOf }: TelemetryContext) {
   const decisions = {
     /** A check was answered with this decision. Milliseconds. */
     decided(decision: Decision, dialect: string, durationMs: number): void {
+      onRequest();
       if (decision.isRepeated) {
         repeated.inc();
         return;

@@ -45,3 +45,32 @@ test.each([
   turns(times, lateMs);
   expect(overload.obstacle()).toBeUndefined();
 });
+
+test('the watch sleeps a second after the last request', () => {
+  const { overload, turns } = setUp();
+  turns(99, 0);
+  overload.obstacle();
+  turns(99, 0);
+  expect(vi.getTimerCount()).toBe(1);
+  turns(1, 0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('the next request wakes the watch, and the time between is no lateness', () => {
+  const { overload, turns } = setUp();
+  turns(100, 0);
+  turns(1, 60_000);
+  expect(overload.obstacle()).toBeUndefined();
+  turns(2, 51);
+  expect(overload.obstacle()).toBeUndefined();
+  turns(1, 51);
+  expect(overload.obstacle()?.reason).toBe('overloaded');
+});
+
+test('a watch that falls asleep forgets how late it was', () => {
+  const { overload, turns } = setUp();
+  turns(100, 200);
+  expect(overload.obstacle()).toBeUndefined();
+  overload.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
