@@ -3,6 +3,7 @@ import { RecentMap } from '../recent-map.ts';
 import type { AccessLists, Listed } from './access-lists.ts';
 import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
+import { SaltedMap } from './salted-map.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
@@ -29,14 +30,9 @@ export function createAddressBook({
   accessLists,
   rememberedAddresses = REMEMBERED_ADDRESSES,
 }: AddressBookOptions): AddressBook {
-  const known = new RecentMap<KnownAddress>(rememberedAddresses);
-  // A weak reference, so that expired salts are freed even if no request follows.
-  let knownUnder: WeakRef<Salts> | undefined;
+  const remembered = new SaltedMap<KnownAddress>(rememberedAddresses);
   return (address, salts) => {
-    if (salts !== knownUnder?.deref()) {
-      known.clear();
-      knownUnder = new WeakRef(salts);
-    }
+    const known = remembered.under(salts);
     let found = known.get(address);
     if (found === undefined) {
       found = {
