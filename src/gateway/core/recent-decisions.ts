@@ -27,14 +27,20 @@ export class RecentDecisions {
   readonly #previous = new Float64Array(KEPT).fill(NONE);
   /** Each id has a number. It is in the slot of the lowest bits, until another id with the same lowest bits comes. */
   #count = 0;
+  /** The number of the oldest id that is kept. */
+  #oldest = 0;
+  readonly #lifetimeMs: number;
+
+  constructor(lifetimeMs: number) {
+    this.#lifetimeMs = lifetimeMs;
+  }
 
   find(id: string): Remembered | undefined {
-    const oldest = Math.max(0, this.#count - KEPT);
     let number = this.#latest[hashOf(id)] as number;
-    for (let compared = 0; number >= oldest && compared < MAX_COMPARED; compared++) {
+    for (let compared = 0; number >= this.#oldest && compared < MAX_COMPARED; compared++) {
       const slot = slotOf(number);
       const decision = this.#decisions[slot];
-      if (this.#ids[slot] === id && decision !== undefined) {
+      if (decision !== undefined && this.#ids[slot] === id) {
         return { atMs: this.#atMs[slot] as number, decision };
       }
       number = this.#previous[slot] as number;
@@ -43,6 +49,7 @@ export class RecentDecisions {
   }
 
   add(id: string, { atMs, decision }: Remembered): void {
+    this.#forgetExpired(atMs);
     const hash = hashOf(id);
     const number = this.#count++;
     const slot = slotOf(number);
@@ -51,6 +58,18 @@ export class RecentDecisions {
     this.#atMs[slot] = atMs;
     this.#previous[slot] = this.#latest[hash] as number;
     this.#latest[hash] = number;
+    this.#oldest = Math.max(this.#oldest, this.#count - KEPT);
+  }
+
+  /** A decision names its client, so it is dropped even if few requests follow. Two for each new one, so none waits long. */
+  #forgetExpired(nowMs: number): void {
+    for (let i = 0; i < 2 && this.#oldest < this.#count; i++) {
+      const slot = slotOf(this.#oldest);
+      if (nowMs - (this.#atMs[slot] as number) < this.#lifetimeMs) return;
+      this.#ids[slot] = '';
+      this.#decisions[slot] = undefined;
+      this.#oldest++;
+    }
   }
 }
 

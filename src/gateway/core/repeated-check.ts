@@ -16,7 +16,7 @@ export function countOnce(check: Check): Check {
     if (requestId === undefined || requestId.length > MAX_ID_LENGTH) {
       return check(request, set, nowMs);
     }
-    recent ??= new RecentDecisions();
+    recent ??= new RecentDecisions(REPEATED_WITHIN_MS);
     const first = recent.find(requestId);
     if (first !== undefined && isRecent(first.atMs, nowMs)) {
       return repeat(first.decision, () => check(request, set, nowMs));

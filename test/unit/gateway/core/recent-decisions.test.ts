@@ -20,7 +20,7 @@ function idsOfOnePlace(count: number): string[] {
 }
 
 test('finds each of the latest ids, with its own time and decision, also after the ring has turned', () => {
-  const recent = new RecentDecisions();
+  const recent = new RecentDecisions(1_000_000);
   for (let i = 0; i < 100_000; i++) recent.add(`id ${i}`, { atMs: i, decision: decisionOf(i) });
   for (let i = 100_000 - 32_768; i < 100_000; i++) {
     const found = recent.find(`id ${i}`);
@@ -31,7 +31,7 @@ test('finds each of the latest ids, with its own time and decision, also after t
 });
 
 test('finds ids with one hash, the latest decision of an id first', () => {
-  const recent = new RecentDecisions();
+  const recent = new RecentDecisions(1_000_000);
   const ids = idsOfOnePlace(20);
   for (const round of [1, 2]) {
     for (const [i, id] of ids.entries()) {
@@ -44,11 +44,19 @@ test('finds ids with one hash, the latest decision of an id first', () => {
 });
 
 test('compares an id with at most 64 others, so chosen ids buy no work', () => {
-  const recent = new RecentDecisions();
+  const recent = new RecentDecisions(1_000_000);
   const [first = '', ...others] = idsOfOnePlace(80);
   recent.add(first, { atMs: 1, decision: EXEMPT });
   for (const id of others.slice(0, 63)) recent.add(id, { atMs: 1, decision: EXEMPT });
   expect(recent.find(first)).toBeDefined();
   for (const id of others.slice(63)) recent.add(id, { atMs: 1, decision: EXEMPT });
   expect(recent.find(first)).toBeUndefined();
+});
+
+test('forgets what is older than its lifetime while others come, and nothing else', () => {
+  const recent = new RecentDecisions(2_000);
+  for (let i = 0; i < 100; i++) recent.add(`id ${i}`, { atMs: i, decision: EXEMPT });
+  for (let i = 0; i < 25; i++) recent.add(`new ${i}`, { atMs: 2_049, decision: EXEMPT });
+  for (let i = 0; i < 100; i++) expect(recent.find(`id ${i}`) === undefined).toBe(i < 50);
+  expect(recent.find('new 0')).toBeDefined();
 });
