@@ -28,6 +28,33 @@ async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv = {}) 
   return { code, output: child.output() };
 }
 
+describe('pretenuring of V8', () => {
+  const printsFlags = `data:text/javascript,
+    import v8 from 'node:v8';
+    import { syncBuiltinESMExports } from 'node:module';
+    const set = v8.setFlagsFromString;
+    v8.setFlagsFromString = (flags) => { console.log('set', flags); set(flags); };
+    syncBuiltinESMExports();`;
+  const NODE_OPTIONS = `--import=${printsFlags.replace(/\s+/g, '%20')}`;
+  const SET = 'set --no-allocation-site-pretenuring';
+
+  test.each([1, 2])('is off in gateways, with %i worker(s) in each process', async (workers) => {
+    await using gateway = await startGatewayProcess({
+      NODE_OPTIONS,
+      HEADGATE_WORKERS: String(workers),
+      ...(workers > 1 && { HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}` }),
+    });
+    const processes = workers > 1 ? workers + 1 : 1;
+    expect(gateway.output().split(SET)).toHaveLength(1 + processes);
+  });
+
+  test('stays as it is for other commands', async () => {
+    const { code, output } = await runProgram(['schema'], { NODE_OPTIONS });
+    expect(code).toBe(0);
+    expect(output).not.toContain('set --');
+  });
+});
+
 describe('a running gateway', () => {
   let gateway: GatewayProcess;
   beforeAll(async () => {

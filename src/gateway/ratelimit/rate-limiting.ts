@@ -11,6 +11,7 @@ import {
   countRules,
   overrideRules,
 } from './counting/counted-rule.ts';
+import { descriptorNames } from './counting/partitions.ts';
 import { planCall } from './counting/plan.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
 
@@ -44,6 +45,7 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
   const { salts, overrides, counting, now } = options;
   const initial = options.passesBeforeLimits ? countRules(NO_RULES, counting) : undefined;
   const overrideRule = overrideRules(counting);
+  const names = descriptorNames();
   const countGroups = createGroupCounting(createCounting(options));
   const answered = createAnswering(options.terms, options.events);
   let current: CountedRules | undefined;
@@ -65,6 +67,7 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
         rules,
         overrides: overrides.current,
         overrideRule,
+        names,
         salts: salts.at(nowMs, true),
         nowMs,
       });

@@ -170,7 +170,7 @@ export class Arrivals {
   /** The job must not throw, because others run after it. */
   atEndOfTurn(job: () => void): void {
     this.#jobs.push(job);
-    this.#begin(performance.now());
+    if (this.#startedMs === undefined) this.#begin(performance.now());
   }
 
   #begin(nowMs: number): number {

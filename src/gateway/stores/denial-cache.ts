@@ -70,7 +70,8 @@ export class DenialCache implements QuotaStore {
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
     const calledMs = this.#now();
     if (this.#denials.size > 0) {
-      const denial = this.#denials.get(cacheKeyOf(descriptors));
+      // A denial is renewed every half second, so the order in which they came is that of their use.
+      const denial = this.#denials.peek(cacheKeyOf(descriptors));
       if (denial !== undefined && this.#holds(denial, descriptors, calledMs)) {
         this.#onRemembered?.();
         return after(denial, calledMs - denial.answeredMs);

@@ -1,8 +1,9 @@
 /** Remembers the partitions and list entries of recent addresses: an HMAC costs a tenth of a decision. */
-import { LRUCache } from 'lru-cache';
+import { RecentMap } from '../recent-map.ts';
 import type { AccessLists, Listed } from './access-lists.ts';
 import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
+import { SaltedMap } from './salted-map.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
@@ -13,7 +14,8 @@ export interface KnownAddress {
 /** Takes an address in its canonical spelling. */
 export type AddressBook = (address: string, salts: Salts) => KnownAddress;
 
-const REMEMBERED_ADDRESSES = 10_000;
+/** An IPv4 address takes 300 bytes, an IPv6 address with a wider network and long pseudonyms 770: 46 MB at most. */
+const REMEMBERED_ADDRESSES = 60_000;
 
 export interface AddressBookOptions {
   /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
@@ -28,16 +30,10 @@ export function createAddressBook({
   accessLists,
   rememberedAddresses = REMEMBERED_ADDRESSES,
 }: AddressBookOptions): AddressBook {
-  const known = new LRUCache<string, KnownAddress>({ max: rememberedAddresses });
-  // A weak reference, so that expired salts are freed even if no request follows.
-  let knownUnder: WeakRef<Salts> | undefined;
+  const remembered = new SaltedMap<KnownAddress>(rememberedAddresses);
   return (address, salts) => {
-    if (salts !== knownUnder?.deref()) {
-      known.clear();
-      knownUnder = new WeakRef(salts);
-    }
-    // `peek` leaves the order of use alone: keeping it costs more than it saves.
-    let found = known.peek(address);
+    const known = remembered.under(salts);
+    let found = known.get(address);
     if (found === undefined) {
       found = {
         partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
@@ -51,7 +47,7 @@ export function createAddressBook({
 
 /** Remembers which recent addresses are in the set: searching its ranges costs more. */
 export function rememberMembers(set: AddressSet): (address: string) => boolean {
-  const known = new LRUCache<string, boolean>({ max: REMEMBERED_ADDRESSES });
+  const known = new RecentMap<boolean>(REMEMBERED_ADDRESSES);
   return (address) => {
     let isMember = known.get(address);
     if (isMember === undefined) {

@@ -6,6 +6,7 @@ import { type ApiKey, hasAmbiguousKey } from './api-key.ts';
 import type { AddressHeader } from './client-address.ts';
 import { hasSeveralValues, isLoose, singleValue } from './header-value.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
+import { rememberPartitions } from './salted-map.ts';
 import type { Salts } from './salts.ts';
 
 /** In configured order, the first source that a request has identifies its client. */
@@ -73,14 +74,15 @@ export interface HeaderConfig {
 
 /** Finds the partitions for limits `per: header:NAME`. A header is verified only if a trusted proxy sets it. */
 export function compileHeaderClaims({ headers, verifiedHeaders }: HeaderConfig) {
-  return (request: CheckRequest, isTrustedProxy: boolean, { kept }: Salts): HeaderClaims => {
+  const partitionOf = rememberPartitions(headerPartition);
+  return (request: CheckRequest, isTrustedProxy: boolean, salts: Salts): HeaderClaims => {
     if (headers.length === 0) return NO_CLAIMS;
     const claims = new Map<HeaderPartition, ClaimedIdentity>();
     for (const name of headers) {
       const value = singleValue(request.headers, name);
       if (value === undefined) continue;
       const unverified = !isTrustedProxy || !verifiedHeaders.includes(name);
-      claims.set(`header:${name}`, { partition: headerPartition(value, kept), unverified });
+      claims.set(`header:${name}`, { partition: partitionOf(value, salts), unverified });
     }
     return claims;
   };

@@ -21,7 +21,7 @@ import { compileAccess } from './client-access.ts';
 import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
 import { singleValue } from './header-value.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
-import type { Salts } from './salts.ts';
+import { rememberPartitions } from './salted-map.ts';
 
 export interface ClientIdentity {
   /** `api_key`, `user`, `ip`, or the kind of an address header. */
@@ -58,6 +58,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const claimedAddress = compileAddressHeaders(addressHeadersOf(sources));
   const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
   const readsUser = sources.includes('user');
+  const userPartitionOf = rememberPartitions(userPartition);
   const headerClaims = compileHeaderClaims(config);
   const ambiguousHeader = compileAmbiguity(config);
   const accessOf = compileAccess(trusts);
@@ -80,7 +81,8 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     trace?.({ type: 'client-address', address: reported, proxy });
     const address = addressBook(reported ?? proxy, salts);
     const apiKey = apiKeyOf?.(request);
-    const user = readsUser && isTrusted ? userOf(request, userHeader, salts) : undefined;
+    const name = readsUser && isTrusted ? singleValue(request.headers, userHeader) : undefined;
+    const user = name === undefined ? undefined : userPartitionOf(name, salts);
     const claims = { apiKey, user, addressHeader: claim.header, address, reported };
     if (trace) traceSources(sources, claims, trace);
     const source = chooseSource(sources, claims);
@@ -117,9 +119,4 @@ function compileIgnoredHeaders({ sources, userHeader, verifiedHeaders }: Identit
   ];
   return ({ addresses, headers }: CheckRequest): string[] =>
     [...addresses.headers, ...proxyHeaders].filter((name) => Object.hasOwn(headers, name));
-}
-
-function userOf(request: CheckRequest, header: string, { kept }: Salts): string | undefined {
-  const user = singleValue(request.headers, header);
-  return user === undefined ? undefined : userPartition(user, kept);
 }

@@ -118,5 +118,6 @@ function pseudonyms(prefix: string, text: string, salts: PeriodSalts): Pseudonym
 /** A plain hash could be reversed by trying all addresses or user names. A KeyObject is seven times as fast as a plain key. */
 function keyed(prefix: string, text: string, salt: KeyObject): string {
   const mac = createHmac('sha256', salt).update(text).digest('base64url');
-  return prefix + mac.slice(0, DIGEST_LENGTH);
+  // Of `prefix + mac.slice()`, V8 would keep both parts and the whole digest.
+  return [prefix, mac.slice(0, DIGEST_LENGTH)].join('');
 }

@@ -89,6 +89,8 @@ const LONGEST_POLICY_FIELD = 2_048;
 
 /** `RateLimit-Policy: "login";q=5;w=300` (the same draft, section 3): the limits that apply, each once. */
 function rateLimitPolicy(limits: readonly Limit[]): string {
+  const [only] = limits;
+  if (only !== undefined && limits.length === 1) return only.policyItem;
   let field = '';
   for (const [i, limit] of limits.entries()) {
     // Around midnight one limit is counted under two salts, as two entries in a row.

@@ -5,13 +5,8 @@ import {
   descriptorPseudonyms,
   type Pseudonyms,
 } from '../../core/identity/partition.ts';
-import {
-  DAY_MS,
-  LONG_PERIOD_MS,
-  type PeriodSalts,
-  reachesPrevious,
-  type Salts,
-} from '../../core/identity/salts.ts';
+import { SaltedMap } from '../../core/identity/salted-map.ts';
+import { DAY_MS, LONG_PERIOD_MS, reachesPrevious, type Salts } from '../../core/identity/salts.ts';
 import type { Limit } from '../../core/policy.ts';
 import type { Entry } from '../rules/rule.ts';
 
@@ -19,6 +14,7 @@ export interface SaltsNow {
   readonly salts: Salts;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
+  readonly names: DescriptorNames;
 }
 
 export interface CountedEntries {
@@ -33,28 +29,54 @@ function countedText({ domain, entries }: CountedEntries): string {
   return text;
 }
 
+/** The names of a descriptor, as far as they were needed. */
+interface Named {
+  readonly isOfAddress: boolean;
+  lasting?: Pseudonyms;
+  daily?: Pseudonyms;
+  long?: Pseudonyms;
+}
+
+export type DescriptorNames = SaltedMap<Named>;
+
+/** One takes up to 1 KB. */
+const REMEMBERED_DESCRIPTORS = 20_000;
+const LONGEST_REMEMBERED = 256;
+
+/** Remembers the names of recent descriptors: an HMAC costs as much as the rest of a plan. */
+export function descriptorNames(): DescriptorNames {
+  return new SaltedMap(REMEMBERED_DESCRIPTORS);
+}
+
 /** The current partition, and the one before it while hits that were counted under that one may still matter. */
 export function partitionsFor(
   limit: Limit,
   counted: CountedEntries,
-  { salts, nowMs }: SaltsNow,
+  { salts, nowMs, names }: SaltsNow,
 ): Pseudonyms {
   const text = countedText(counted);
-  const isOfAddress = counted.entries.some(({ value }) => holdsAddress(value));
-  const period = isOfAddress ? periodFor(limit, salts) : undefined;
-  if (period === undefined) return { current: descriptorPartition(text, salts.kept) };
-  const { current, previous } = descriptorPseudonyms(text, period);
+  const known = names.under(salts);
+  let named = known.get(text);
+  if (named === undefined) {
+    named = { isOfAddress: counted.entries.some(({ value }) => holdsAddress(value)) };
+    if (text.length <= LONGEST_REMEMBERED) known.set(text, named);
+  }
+  const kind = named.isOfAddress ? periodFor(limit) : 'lasting';
+  const period = kind === 'lasting' ? undefined : salts[kind];
+  if (period === undefined) {
+    named.lasting ??= { current: descriptorPartition(text, salts.kept) };
+    return named.lasting;
+  }
+  named[kind] ??= descriptorPseudonyms(text, period);
+  const { current } = named[kind];
   const isOver = endsAtMidnight(limit) || !reachesPrevious(period, limit.lookbackMs, nowMs);
-  return isOver ? { current } : { current, previous };
+  return isOver ? { current } : named[kind];
 }
 
-/** Undefined for a year, which no salt outlasts. */
-function periodFor(
-  { isLong, quota: { windowMs } }: Limit,
-  { daily, long }: Salts,
-): PeriodSalts | undefined {
-  if (!isLong) return daily;
-  return windowMs <= LONG_PERIOD_MS ? long : undefined;
+/** No salt outlasts a year. */
+function periodFor({ isLong, quota: { windowMs } }: Limit): 'daily' | 'long' | 'lasting' {
+  if (!isLong) return 'daily';
+  return windowMs <= LONG_PERIOD_MS ? 'long' : 'lasting';
 }
 
 /** Whether a window ends at each midnight UTC, where salts change. */

@@ -74,33 +74,28 @@ export class MemoryStore implements QuotaStore, QuotaReader {
   #count(descriptors: readonly Descriptor[], isAdmitted: boolean): TakeResult {
     const nowMs = this.#now();
     let admitted = true;
-    const meters: Meter[] = [];
-    const unknown: boolean[] = [];
-    for (const descriptor of descriptors) {
-      const known = this.#meters.get(descriptor.key);
-      const meter = known ?? NEW_METER[descriptor.quota.algorithm](descriptor.quota);
-      meters.push(meter);
-      unknown.push(known === undefined);
+    const known = descriptors.map(({ key }) => this.#meters.get(key));
+    const meters = descriptors.map(({ quota }, i) => known[i] ?? NEW_METER[quota.algorithm](quota));
+    for (const [i, descriptor] of descriptors.entries()) {
       // Called in any case, because it also brings the meter to this moment.
       const request = this.#metered(descriptor, nowMs);
-      if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
+      if (!(meters[i] as Meter).fits(request, nowMs) && !isAdmitted) admitted = false;
     }
     const taken = admitted ? undefined : this.#takeRemainders(descriptors, meters, nowMs);
-    const states: QuotaState[] = [];
     let newKeys = 0;
-    for (const [i, descriptor] of descriptors.entries()) {
+    const states = descriptors.map((descriptor, i): QuotaState => {
       const meter = meters[i] as Meter;
       const state = meter.record(descriptor, nowMs, admitted);
       const units = taken?.[i];
-      states.push(units === undefined ? state : { ...state, taken: units });
       if (admitted) this.#remainders.note(descriptor, nowMs);
       const isChanged = (units ?? 0) > 0 || changesCount(descriptor, admitted);
       // What is not known yet has nothing that a refund could give back.
-      if (unknown[i] === true && descriptor.cost > 0 && isChanged) {
+      if (known[i] === undefined && descriptor.cost > 0 && isChanged) {
         this.#meters.add(descriptor.key, meter);
         newKeys++;
       }
-    }
+      return units === undefined ? state : { ...state, taken: units };
+    });
     if (newKeys > 0) this.#meters.evict(newKeys, nowMs);
     return { admitted, states, nowMs };
   }

@@ -125,7 +125,9 @@ export class SaltBooks implements SaltSource {
 export class DerivedSalts implements SaltSource {
   readonly #secret: KeyObject;
   readonly #kept: KeyObject;
-  #current: Salts | undefined;
+  // Checks may have no long windows, and calls of the rate limit service always may.
+  #withoutLong: Salts | undefined;
+  #withLong: Salts | undefined;
 
   constructor(secret: string) {
     this.#secret = createSecretKey(secret, 'utf8');
@@ -133,18 +135,20 @@ export class DerivedSalts implements SaltSource {
   }
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
-    const known = this.#current;
+    const known = hasLongWindows ? this.#withLong : this.#withoutLong;
     const isCurrent =
       known !== undefined &&
       known.daily.startMs === periodStart(nowMs, DAY_MS) &&
       known.long?.startMs === (hasLongWindows ? periodStart(nowMs, LONG_PERIOD_MS) : undefined);
     if (isCurrent) return known;
-    this.#current = {
+    const salts = {
       kept: this.#kept,
       daily: this.#of(nowMs, DAY_MS),
       long: hasLongWindows ? this.#of(nowMs, LONG_PERIOD_MS) : undefined,
     };
-    return this.#current;
+    if (hasLongWindows) this.#withLong = salts;
+    else this.#withoutLong = salts;
+    return salts;
   }
 
   async refresh(): Promise<void> {}

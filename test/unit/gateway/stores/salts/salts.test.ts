@@ -54,6 +54,12 @@ describe('salts that are derived from a secret', () => {
     const long = salts.at(NOON_MS, true);
     expect(salts.at(NOON_MS + 1, true)).toBe(long);
   });
+  test('are the same objects when checks without long windows and calls with them take turns', () => {
+    const salts = new DerivedSalts(SECRET);
+    const [without, long] = [salts.at(NOON_MS, false), salts.at(NOON_MS, true)];
+    expect(salts.at(NOON_MS, false)).toBe(without);
+    expect(salts.at(NOON_MS, true)).toBe(long);
+  });
 });
 
 describe('both salt books together', () => {

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { RecentMap } from '../../../../src/gateway/core/recent-map.ts';
+
+const KEYS = Array.from({ length: 50 }, (_, i) => `key ${i}`);
+
+test('finds what was set, as long as no more than half of the bound was set since', () => {
+  const map = new RecentMap<number>(20);
+  for (const [i, key] of KEYS.entries()) {
+    map.set(key, i);
+    for (let back = 0; back < 10 && back <= i; back++) {
+      expect(map.get(KEYS[i - back] as string)).toBe(i - back);
+    }
+  }
+});
+
+test('never holds more than its bound', () => {
+  const map = new RecentMap<number>(20);
+  for (const [i, key] of KEYS.entries()) map.set(key, i);
+  expect(KEYS.filter((key) => map.get(key) !== undefined).length).toBeLessThanOrEqual(20);
+});
+
+test('keeps what is used again and again', () => {
+  const map = new RecentMap<number>(20);
+  map.set('used', 1);
+  for (const key of KEYS) {
+    map.set(key, 0);
+    expect(map.get('used')).toBe(1);
+  }
+});
+
+test('replaces a value, and keeps values that are false or 0', () => {
+  const map = new RecentMap<number | boolean>(4);
+  map.set('a', 1);
+  map.set('a', 0);
+  map.set('b', false);
+  expect([map.get('a'), map.get('b')]).toEqual([0, false]);
+});
+
+test('is empty after it was cleared', () => {
+  const map = new RecentMap<number>(2);
+  for (const key of KEYS) map.set(key, 1);
+  map.clear();
+  expect(KEYS.filter((key) => map.get(key) !== undefined)).toEqual([]);
+});
