@@ -136,6 +136,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'redis/channels.ts',
     'redis/client.ts',
     'redis/cluster-store.ts',
+    'redis/counting-connection.ts',
     'redis/failures.ts',
     'redis/peers.ts',
     'redis/server-state.ts',

@@ -1,6 +1,7 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
+import { openCountingConnection, whenAllReady } from '../../stores/redis/counting-connection.ts';
 import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { redisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
@@ -28,18 +29,24 @@ export function inRedis(options: RedisBackendOptions): Backend {
     resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
       opened.disconnect(),
     );
-  const client = connect(monitor.connectionFailed);
+  const isSingle = target.kind === 'single';
+  // The same outage breaks both connections to a single Redis, and is reported by the one that counts.
+  const client = connect(isSingle ? () => {} : monitor.connectionFailed);
+  const connection = resources.add(
+    openCountingConnection({ target, client, deadlineMs, onError: monitor.connectionFailed }),
+    (opened) => opened.disconnect(),
+  );
   const { decisions, peers } = telemetry;
   const subscriber = connect(peers.othersUnheard);
   const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
-    createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
+    createGuardedCounting({ client, connection, target, environment, monitor, decisions, salts }),
   );
   const heartbeat = resources.addClosable(
     createHeartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
       replicas: createReplicas({
-        client,
+        client: connection,
         assumed: {
           count: environment.replicas * environment.workers,
           rank: environment.worker ?? 0,
@@ -76,7 +83,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     stats: () => redisStats(client),
     async connect(onContact) {
       const store = await firstContact({
-        client,
+        onConnected: (act) => whenAllReady(isSingle ? [connection, client] : [client], act),
         heartbeat,
         monitor,
         async onContact() {

@@ -5,6 +5,7 @@ import { StoreError } from '../../core/counting/store.ts';
 import type { GatewayRank } from '../local-share.ts';
 import { allowance, QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
+import type { CountingConnection } from './counting-connection.ts';
 import { readLuaScript } from './lua-script.ts';
 
 export const REPLICAS_SCRIPT = readLuaScript('replicas');
@@ -24,7 +25,8 @@ export async function countGateways(client: RedisClient): Promise<number> {
 }
 
 interface ReplicasOptions {
-  readonly client: RedisClient;
+  /** Heartbeats go where requests are counted: they notice there that a server is gone or became a replica. */
+  readonly client: Pick<CountingConnection, 'eval'>;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
   readonly assumed: GatewayRank;
   readonly now: () => number;

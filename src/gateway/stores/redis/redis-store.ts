@@ -10,25 +10,20 @@ import {
 } from '../../core/counting/store.ts';
 import { resetKeys } from './channels.ts';
 import type { RedisClient } from './client.ts';
-import {
-  CallDeadlines,
-  isNoScript,
-  requireConnection,
-  storeErrorFrom,
-  withDeadline,
-} from './failures.ts';
+import type { CountingConnection } from './counting-connection.ts';
+import { CallDeadlines, requireConnection, storeErrorFrom, withDeadline } from './failures.ts';
 import {
   type Clocks,
   type IndebtedDescriptor,
   type OnDebt,
   PEEK_SCRIPT,
-  TAKE_SCRIPT,
-  TAKE_SCRIPT_SHA,
   TakeArguments,
   TakeReply,
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
+  /** Takes go over this connection, everything else over the client. */
+  readonly connection: CountingConnection;
   readonly client: RedisClient;
   readonly inFlight: ReturnType<typeof createInFlight>;
   readonly deadlineMs: number;
@@ -126,33 +121,18 @@ export class RedisStore implements QuotaStore, QuotaReader {
     try {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
-      const answer = (reply: unknown) => {
-        const results = resultsOf(batch, new TakeReply(reply, call.number));
-        if (ends()) this.#answer(batch, results, startedMs);
+      const onReply = (reply: unknown) => {
+        try {
+          const results = resultsOf(batch, new TakeReply(reply, call.number));
+          if (ends()) this.#answer(batch, results, startedMs);
+        } catch (cause) {
+          fail(cause);
+        }
       };
-      this.#call(call, answer, fail);
+      this.#options.connection.take({ call, clocks: this.#clocks(), onReply, onError: fail });
     } catch (cause) {
       fail(cause);
     }
-  }
-
-  #call(
-    call: TakeArguments,
-    onReply: (reply: unknown) => void,
-    onError: (error: unknown) => void,
-  ): void {
-    const { client } = this.#options;
-    const { keys } = call;
-    const values = call.values(this.#clocks());
-    const sendWhole = (error: unknown) => {
-      // A server that does not know the script has not run it, so sending it again does not count twice.
-      if (!isNoScript(error)) throw error;
-      return client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values).then(onReply);
-    };
-    client
-      .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
-      .then(onReply, sendWhole)
-      .catch(onError);
   }
 
   #clocks(): Clocks {
@@ -168,13 +148,13 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   #fail(batch: readonly PendingTake[], cause: unknown): void {
-    const { client, onError, inFlight } = this.#options;
+    const { connection, onError, inFlight } = this.#options;
     const error = storeErrorFrom(cause);
     for (const { reject } of batch) reject(error);
     inFlight.leave(batch.length);
     onError?.(error.reason, cause, batch.length);
     // Later replies on this connection may belong to other calls.
-    if (error.reason === 'malformed') client.disconnect(true);
+    if (error.reason === 'malformed') connection.disconnect(true);
   }
 }
 

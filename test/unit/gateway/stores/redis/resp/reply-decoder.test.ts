@@ -7,8 +7,8 @@ import {
   MAX_REPLY_BYTES,
   ReplyDecoder,
   type ReplyListener,
-} from '../../../../../../src/gateway/stores/redis/ioredis/reply-decoder.ts';
-import { MAX_LINE_BYTES } from '../../../../../../src/gateway/stores/redis/ioredis/resp-line.ts';
+} from '../../../../../../src/gateway/stores/redis/resp/reply-decoder.ts';
+import { MAX_LINE_BYTES } from '../../../../../../src/gateway/stores/redis/resp/resp-line.ts';
 
 interface OtherDecoder {
   new (config: ReplyListener & { getTypeMapping: () => unknown }): { write(chunk: Buffer): void };
