@@ -122,7 +122,7 @@ testWithRedis('a reset clears the cached denials of every gateway', async () => 
   const admin = lab.adopt(connectTo(redis), (client) => client.disconnect());
   const client = lab.adopt(await connectClient(redis.url), (open) => open.disconnect());
   const store = new RedisStore({
-    ...{ client, connection: overIoredis(client) },
+    connection: overIoredis(client),
     inFlight: createInFlight(10),
     deadlineMs: 10_000,
   });

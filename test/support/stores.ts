@@ -101,7 +101,6 @@ export function openRedisStore(
 ): StoreUnderTest {
   const clock = { nowMs: NOON_MS };
   const options = {
-    client,
     connection,
     inFlight: createInFlight(5_000),
     deadlineMs: 5_000,

@@ -44,7 +44,6 @@ export async function withLiveCounts<T>(
     onRestored: () => {},
   });
   const reader = storeOfTarget(target, {
-    client,
     connection: overIoredis(client),
     maxInFlight: 1,
     deadlineMs: REPLY_TIMEOUT_MS,

@@ -103,7 +103,7 @@ async function loseReplies(
   const work = async () => {
     const { client, connection } = open();
     const inFlight = createInFlight(CLIENTS);
-    const store = new RedisStore({ client, connection, inFlight, deadlineMs: DEADLINE_MS });
+    const store = new RedisStore({ connection, inFlight, deadlineMs: DEADLINE_MS });
     while (next < requests) {
       const key = `hg:v1:{${next++}}:lost`;
       await ready(connection);

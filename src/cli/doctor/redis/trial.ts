@@ -64,7 +64,7 @@ export function openTrial(target: RedisTarget) {
   const subscribed = subscribes(subscriber);
   // Awaited later, or never.
   subscribed.catch(() => {});
-  const options = { client, connection, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
+  const options = { connection, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
   const store = storeOfTarget(target, options);
   return {
     /** Tries to count on a server that was already reached, then everything else that gateways do there. */

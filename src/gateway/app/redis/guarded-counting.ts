@@ -9,7 +9,6 @@ import {
   guardedStore,
   watchOverload,
 } from '../../stores/guarded-store.ts';
-import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
 import type { CountingConnection } from '../../stores/redis/counting-connection.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
@@ -22,7 +21,6 @@ const MAX_IN_FLIGHT = 5_000;
 const LEAST_LATENESS_MS = 5;
 
 export interface GuardedCountingOptions {
-  readonly client: RedisClient;
   readonly connection: CountingConnection;
   readonly target: RedisTarget;
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
@@ -32,7 +30,7 @@ export interface GuardedCountingOptions {
 }
 
 export function createGuardedCounting(options: GuardedCountingOptions) {
-  const { client, connection, target, environment, monitor, salts, decisions } = options;
+  const { connection, target, environment, monitor, salts, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
   const breaker = breakerFor(connection, deadlineMs, monitor);
   const overload = watchOverload({
@@ -42,7 +40,6 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
     onShed: decisions.requestShed,
   });
   const redis = storeOfTarget(target, {
-    client,
     connection,
     maxInFlight: MAX_IN_FLIGHT,
     deadlineMs,

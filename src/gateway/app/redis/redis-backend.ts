@@ -1,6 +1,6 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
-import { createRedisClient } from '../../stores/redis/client.ts';
+import { type Connection, createRedisClient } from '../../stores/redis/client.ts';
 import { openCountingConnection, whenAllReady } from '../../stores/redis/counting-connection.ts';
 import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
@@ -25,28 +25,17 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const deadlineMs = environment.storeTimeoutMs;
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
-  const connect = (onError: (error: Error) => void) =>
-    resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
-      opened.disconnect(),
-    );
-  const isSingle = target.kind === 'single';
-  // The same outage breaks both connections to a single Redis, and is reported by the one that counts.
-  const client = connect(isSingle ? () => {} : monitor.connectionFailed);
-  const connection = resources.add(
-    openCountingConnection({ target, client, deadlineMs, onError: monitor.connectionFailed }),
-    (opened) => opened.disconnect(),
-  );
   const { decisions, peers } = telemetry;
-  const subscriber = connect(peers.othersUnheard);
+  const { client, connection, subscriber, onConnected } = openConnections(options);
   const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
-    createGuardedCounting({ client, connection, target, environment, monitor, decisions, salts }),
+    createGuardedCounting({ connection, target, environment, monitor, decisions, salts }),
   );
   const heartbeat = resources.addClosable(
     createHeartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
       replicas: createReplicas({
-        client: connection,
+        connection,
         assumed: {
           count: environment.replicas * environment.workers,
           rank: environment.worker ?? 0,
@@ -83,7 +72,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     stats: () => redisStats(client),
     async connect(onContact) {
       const store = await firstContact({
-        onConnected: (act) => whenAllReady(isSingle ? [connection, client] : [client], act),
+        onConnected,
         heartbeat,
         monitor,
         async onContact() {
@@ -94,4 +83,27 @@ export function inRedis(options: RedisBackendOptions): Backend {
       return store === 'counts' && memory.mayEvict() ? 'evicts' : store;
     },
   };
+}
+
+/** `onConnected` calls back for each new connection, once everything can be sent. */
+function openConnections({
+  target,
+  environment,
+  monitor,
+  telemetry,
+  resources,
+}: RedisBackendOptions) {
+  const shared = { target, deadlineMs: environment.storeTimeoutMs };
+  const open = <T extends Connection>(connection: T): T =>
+    resources.add(connection, (opened) => opened.disconnect());
+  const onError = monitor.connectionFailed;
+  // The same outage breaks both connections to a single Redis. The one that counts reports it.
+  const isSingle = target.kind === 'single';
+  const client = open(createRedisClient({ ...shared, onError: isSingle ? () => {} : onError }));
+  const connection = open(openCountingConnection({ ...shared, client, onError }));
+  const { othersUnheard } = telemetry.peers;
+  const subscriber = open(createRedisClient({ ...shared, onError: othersUnheard }));
+  const onConnected = (act: () => void) =>
+    whenAllReady(isSingle ? [connection, client] : [client], act);
+  return { client, connection, subscriber, onConnected };
 }

@@ -1,4 +1,7 @@
-/** The connection over which requests are counted. With a single Redis it is one of our own, otherwise that of ioredis. */
+/**
+ * The connection over which requests are counted. With a single Redis it is one of our own, otherwise that of ioredis.
+ * What must keep its place among the takes goes over it, too: peeks, resets and heartbeats.
+ */
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import type { Connection, RedisClient } from './client.ts';
 import { isNoScript } from './failures.ts';
@@ -17,12 +20,13 @@ export interface CountingConnection extends Connection {
   /** Sends the call once, and never waits for a connection. */
   take(call: TakeCall): void;
   ping(): Promise<unknown>;
-  /** As the command EVAL. For what must happen where requests are counted. */
   eval(
     script: string,
     keyCount: number,
     ...keysAndValues: readonly (string | number)[]
   ): Promise<unknown>;
+  del(key: string): Promise<unknown>;
+  publish(channel: string, message: string): Promise<unknown>;
 }
 
 interface CountingConnectionOptions {
@@ -50,6 +54,8 @@ export function overIoredis(client: RedisClient): CountingConnection {
     disconnect: (reconnect) => client.disconnect(reconnect),
     ping: () => client.ping(),
     eval: (script, keyCount, ...rest) => client.eval(script, keyCount, ...rest),
+    del: (key) => client.del(key),
+    publish: (channel, message) => client.publish(channel, message),
     take({ call, clocks, onReply, onError }) {
       const { keys } = call;
       const values = call.values(clocks);

@@ -9,7 +9,6 @@ import {
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { resetKeys } from './channels.ts';
-import type { RedisClient } from './client.ts';
 import type { CountingConnection } from './counting-connection.ts';
 import { CallDeadlines, requireConnection, storeErrorFrom, withDeadline } from './failures.ts';
 import {
@@ -22,9 +21,7 @@ import {
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
-  /** Takes go over this connection, everything else over the client. */
   readonly connection: CountingConnection;
-  readonly client: RedisClient;
   readonly inFlight: ReturnType<typeof createInFlight>;
   readonly deadlineMs: number;
   /** Replace the clocks of the server and of this gateway in tests, milliseconds since the epoch. */
@@ -71,13 +68,13 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
-    const { client, deadlineMs } = this.#options;
+    const { connection, deadlineMs } = this.#options;
     try {
       const call = new TakeArguments();
       call.add(descriptors);
       const { keys } = call;
       const values = call.values(this.#clocks());
-      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
+      const reply = connection.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
       const numbers = await withDeadline(reply, deadlineMs);
       return new TakeReply(numbers, call.number).peeked(descriptors);
     } catch (cause) {
@@ -86,10 +83,10 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    const { client, deadlineMs } = this.#options;
+    const { connection, deadlineMs } = this.#options;
     try {
-      requireConnection(client);
-      await resetKeys(client, keys, deadlineMs);
+      requireConnection(connection);
+      await resetKeys(connection, keys, deadlineMs);
     } catch (cause) {
       throw storeErrorFrom(cause);
     }

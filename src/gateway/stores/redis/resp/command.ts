@@ -4,8 +4,8 @@
  */
 import { type Clocks, TAKE_SCRIPT, TAKE_SCRIPT_SHA, type TakeArguments } from '../take-script.ts';
 
-const KNOWN_SCRIPT = bulk('EVALSHA') + bulk(TAKE_SCRIPT_SHA);
-const WHOLE_SCRIPT = bulk('EVAL') + bulk(TAKE_SCRIPT);
+const KNOWN_SCRIPT = bulk('evalsha') + bulk(TAKE_SCRIPT_SHA);
+const WHOLE_SCRIPT = bulk('eval') + bulk(TAKE_SCRIPT);
 
 export function command(words: readonly (string | number)[]): string {
   return words.reduce<string>((text, word) => text + bulk(String(word)), `*${words.length}\r\n`);

@@ -25,19 +25,19 @@ export async function shakeHands(
   const login = [username ?? 'default', password ?? ''];
   const introduce = async (greeting: Promise<unknown>) => {
     const { database } = target;
-    const selected = database === 0 ? undefined : call(['SELECT', database]);
+    const selected = database === 0 ? undefined : call(['select', database]);
     // An account may lack the right to name its connection.
-    const named = call(['CLIENT', 'SETNAME', CONNECTION_NAME]);
+    const named = call(['client', 'setname', CONNECTION_NAME]);
     const [greeted, chosen] = await Promise.allSettled([greeting, selected, named]);
     if (greeted.status === 'rejected') throw greeted.reason;
     if (chosen.status === 'rejected') onError(chosen.reason);
   };
   try {
-    await introduce(call(['HELLO', 3, ...(hasLogin ? ['AUTH', ...login] : [])]));
+    await introduce(call(['hello', 3, ...(hasLogin ? ['auth', ...login] : [])]));
   } catch (error) {
     if (!OLD_SERVER.test((error as Error).message)) throw error;
     const words = username === undefined ? [password ?? ''] : login;
-    await introduce(hasLogin ? call(['AUTH', ...words]).catch(unlessNeeded) : Promise.resolve());
+    await introduce(hasLogin ? call(['auth', ...words]).catch(unlessNeeded) : Promise.resolve());
   }
   await untilLoaded(call);
 }
@@ -53,7 +53,7 @@ async function untilLoaded(call: Call): Promise<void> {
 
 async function isLoading(call: Call): Promise<boolean> {
   try {
-    return /^loading:1\r?$/m.test(String(await call(['INFO'])));
+    return /^loading:1\r?$/m.test(String(await call(['info'])));
   } catch (error) {
     if ((error as Error).message.includes('NOPERM')) return false;
     throw error;

@@ -63,7 +63,7 @@ export class RespClient extends EventEmitter<{ ready: []; end: [] }> implements 
   }
 
   ping(): Promise<unknown> {
-    return this.#call(['PING']);
+    return this.#call(['ping']);
   }
 
   eval(
@@ -71,7 +71,15 @@ export class RespClient extends EventEmitter<{ ready: []; end: [] }> implements 
     keyCount: number,
     ...keysAndValues: readonly (string | number)[]
   ): Promise<unknown> {
-    return this.#call(['EVAL', script, keyCount, ...keysAndValues]);
+    return this.#call(['eval', script, keyCount, ...keysAndValues]);
+  }
+
+  del(key: string): Promise<unknown> {
+    return this.#call(['del', key]);
+  }
+
+  publish(channel: string, message: string): Promise<unknown> {
+    return this.#call(['publish', channel, message]);
   }
 
   disconnect(reconnect = false): void {

@@ -67,7 +67,6 @@ describe('guarded counting', () => {
     const { telemetry, metrics } = observedTelemetry();
     const { client, sent } = scriptedClient(reply);
     const counting = createGuardedCounting({
-      client,
       connection: overIoredis(client),
       target: parseRedisUrl(NOWHERE),
       environment: { storeTimeoutMs: 20, rememberedDenials: 0 },

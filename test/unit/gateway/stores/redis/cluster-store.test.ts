@@ -24,7 +24,6 @@ function setUp(reply: Reply) {
   const { client, sent } = scriptedClient(reply);
   const errors: StoreErrorReason[] = [];
   const store = new ClusterStore({
-    client,
     connection: overIoredis(client),
     inFlight: createInFlight(100),
     deadlineMs: DEADLINE_MS,

@@ -35,7 +35,6 @@ function setUp(reply: Reply, maxInFlight = 100) {
   const errors: StoreErrorReason[] = [];
   const batches: number[] = [];
   const store = new RedisStore({
-    client,
     connection: overIoredis(client),
     inFlight: createInFlight(maxInFlight),
     deadlineMs: DEADLINE_MS,
