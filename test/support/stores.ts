@@ -1,8 +1,12 @@
 /** Stores on a clock of the test's own, for the contract. */
 import { randomUUID } from 'node:crypto';
-import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
+import { parseRedisUrl, type RedisTarget } from '../../src/gateway/config/settings/redis-url.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
-import { createRedisClient, type RedisClient } from '../../src/gateway/stores/redis/client.ts';
+import {
+  type Connection,
+  createRedisClient,
+  type RedisClient,
+} from '../../src/gateway/stores/redis/client.ts';
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
 import {
   type CountingConnection,
@@ -38,18 +42,25 @@ export interface Connected {
 export const WAYS = ['a connection of our own', 'ioredis'] as const;
 export type Way = (typeof WAYS)[number];
 
-export async function connectStore(
-  url: string,
-  { way = WAYS[0] as Way, deadlineMs = 5_000 } = {},
-): Promise<Connected> {
-  const target = parseRedisUrl(url);
-  const onError = () => {};
-  const client = createRedisClient({ target, deadlineMs, onError });
-  const connection =
-    way === 'ioredis'
-      ? overIoredis(client)
-      : openCountingConnection({ target, client, deadlineMs, onError });
-  await Promise.all([client, connection].map((each) => once(each, 'ready')));
+type RedisTlsFiles = NonNullable<RedisTarget['tlsFiles']>;
+
+export interface ConnectOptions {
+  readonly way?: Way;
+  readonly deadlineMs?: number;
+  /** Gets what a gateway reports of the connection over which takes go. */
+  readonly onError?: (error: Error) => void;
+  readonly tlsFiles?: RedisTlsFiles;
+}
+
+/** Opens the connections without waiting for them. */
+export function openConnections(url: string, options: ConnectOptions = {}): Connected {
+  const { way = WAYS[0], deadlineMs = 5_000, onError = () => {}, tlsFiles } = options;
+  const target = { ...parseRedisUrl(url), ...(tlsFiles && { tlsFiles }) };
+  const isOwn = way !== 'ioredis';
+  const client = createRedisClient({ target, deadlineMs, onError: isOwn ? () => {} : onError });
+  const connection = isOwn
+    ? openCountingConnection({ target, client, deadlineMs, onError })
+    : overIoredis(client);
   return {
     ...{ client, connection },
     disconnect() {
@@ -59,8 +70,15 @@ export async function connectStore(
   };
 }
 
-function once(connection: Pick<CountingConnection, 'once'>, event: 'ready'): Promise<void> {
-  return new Promise((resolve) => connection.once(event, resolve));
+export async function connectStore(url: string, options: ConnectOptions = {}): Promise<Connected> {
+  const connected = openConnections(url, options);
+  await Promise.all([connected.client, connected.connection].map(untilConnected));
+  return connected;
+}
+
+async function untilConnected(connection: Connection): Promise<void> {
+  if (connection.status === 'ready') return;
+  await new Promise<void>((resolve) => connection.once('ready', resolve));
 }
 
 const PASS_TIME = `
