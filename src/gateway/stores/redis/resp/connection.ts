@@ -126,9 +126,10 @@ export class RespConnection {
 
   #closed(): void {
     this.#isLeaving = true;
-    this.#events.onClose(this.#error);
-    const malformed = this.#error instanceof StoreError && this.#error.reason === 'malformed';
-    const error = malformed && this.#error !== undefined ? this.#error : closedError();
+    const found = this.#error;
+    this.#events.onClose(found);
+    const isMalformed = found instanceof StoreError && found.reason === 'malformed';
+    const error = isMalformed ? found : closedError();
     for (const caller of this.#waiting.splice(0)) caller.onError(error);
   }
 }

@@ -126,8 +126,8 @@ function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 const cutsOfAny = fc.array(fc.nat(), { maxLength: 12 });
 const FUZZ = { numRuns: 500, seed: 20_261_126 } as const;
 
-test('lists of integers are read in one pass, as they are read line by line', () => {
-  fc.assert(
+test('lists of integers are read in one pass, as they are read line by line', async () => {
+  await fc.assert(
     fc.property(scriptReplies, cutsOfAny, (sent, cuts) => {
       const bytes = Buffer.from(sent.join(''), 'latin1');
       const whole = decode([bytes]);
@@ -140,10 +140,10 @@ test('lists of integers are read in one pass, as they are read line by line', ()
   );
 });
 
-test('changed bytes give replies or an error, however they arrive', () => {
+test('changed bytes give replies or an error, however they arrive', async () => {
   const change = fc.tuple(fc.nat(), fc.constantFrom('set', 'drop', 'double'), fc.nat(255));
   const changes = fc.array(change, { minLength: 1, maxLength: 6 });
-  fc.assert(
+  await fc.assert(
     fc.property(scriptReplies, changes, cutsOfAny, (sent, made, cuts) => {
       let bytes = Buffer.from(sent.join(''), 'latin1');
       for (const [where, how, byte] of made) {
