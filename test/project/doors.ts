@@ -138,6 +138,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'redis/cluster-store.ts',
     'redis/counting-connection.ts',
     'redis/failures.ts',
+    'redis/open-counting-connection.ts',
     'redis/peers.ts',
     'redis/server-state.ts',
     'redis/take-script.ts',

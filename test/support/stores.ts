@@ -10,9 +10,9 @@ import {
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
 import {
   type CountingConnection,
-  openCountingConnection,
   overIoredis,
 } from '../../src/gateway/stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';

@@ -13,9 +13,9 @@ import { StoreError } from '../../../src/gateway/core/counting/store.ts';
 import { createRedisClient } from '../../../src/gateway/stores/redis/client.ts';
 import {
   type CountingConnection,
-  openCountingConnection,
   overIoredis,
 } from '../../../src/gateway/stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../src/gateway/stores/redis/redis-store.ts';
 import { TAKE_SCRIPT } from '../../../src/gateway/stores/redis/take-script.ts';
 import { headerOf, startLoad } from '../../../tools/load/open-loop.ts';

@@ -25,8 +25,8 @@ import {
   untilReady,
 } from '../../../gateway/stores/redis/client.ts';
 import { storeOfTarget } from '../../../gateway/stores/redis/cluster-store.ts';
-import { openCountingConnection } from '../../../gateway/stores/redis/counting-connection.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { openCountingConnection } from '../../../gateway/stores/redis/open-counting-connection.ts';
 import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/peers.ts';
 import { sampleKeyspace } from '../../../gateway/stores/redis/server-state.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';

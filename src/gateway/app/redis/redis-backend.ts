@@ -1,7 +1,8 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { type Connection, createRedisClient } from '../../stores/redis/client.ts';
-import { openCountingConnection, whenAllReady } from '../../stores/redis/counting-connection.ts';
+import { whenAllReady } from '../../stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../stores/redis/open-counting-connection.ts';
 import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { redisSaltVault } from '../../stores/salts/redis-salt-vault.ts';

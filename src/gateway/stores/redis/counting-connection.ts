@@ -2,10 +2,8 @@
  * The connection over which requests are counted. With a single Redis it is one of our own, otherwise that of ioredis.
  * What must keep its place among the takes goes over it, too: peeks, resets and heartbeats.
  */
-import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import type { Connection, RedisClient } from './client.ts';
 import { isNoScript } from './failures.ts';
-import { RespClient } from './resp/resp-client.ts';
 import { type Clocks, TAKE_SCRIPT, TAKE_SCRIPT_SHA, type TakeArguments } from './take-script.ts';
 
 /** A call of the script that counts. Either `onReply` or `onError` is called, once. */
@@ -27,21 +25,6 @@ export interface CountingConnection extends Connection {
   ): Promise<unknown>;
   del(key: string): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
-}
-
-interface CountingConnectionOptions {
-  readonly target: RedisTarget;
-  /** The client for everything else. */
-  readonly client: RedisClient;
-  readonly deadlineMs: number;
-  readonly onError: (error: Error) => void;
-}
-
-/** Whoever calls this disconnects it. `onError` is not called for a connection of the client: that has its own. */
-export function openCountingConnection(options: CountingConnectionOptions): CountingConnection {
-  const { target, client } = options;
-  if (target.kind !== 'single') return overIoredis(client);
-  return new RespClient({ ...options, onReplica: () => client.disconnect(true) });
 }
 
 export function overIoredis(client: RedisClient): CountingConnection {

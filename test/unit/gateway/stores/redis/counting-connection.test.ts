@@ -2,10 +2,8 @@ import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
 import type { Connection } from '../../../../../src/gateway/stores/redis/client.ts';
-import {
-  openCountingConnection,
-  whenAllReady,
-} from '../../../../../src/gateway/stores/redis/counting-connection.ts';
+import { whenAllReady } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../../../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import { describeCountingConnection } from '../../../../contract/counting-connection.contract.ts';
 import { waitUntil } from '../../../../support/eventually.ts';
