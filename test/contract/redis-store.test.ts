@@ -5,7 +5,6 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
 import { ALGORITHMS, type Quota, type TakeResult } from '../../src/gateway/core/counting/store.ts';
-import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import {
   EXPIRING_TRAFFICS,
@@ -18,10 +17,12 @@ import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import {
-  connectClient,
+  type Connected,
+  connectStore,
   openExpiringStore,
   openMemoryStore,
   openRedisStore,
+  WAYS,
 } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
@@ -31,25 +32,25 @@ const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
 /** Of all properties together; `npm run prove -- same-answers` plays ten times as many. */
 const TURNS = 12_000;
 
-describe.skipIf(!redisIsHere)('the Redis store', () => {
+describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
   let redis: TestRedis;
-  let client: RedisClient;
+  let connected: Connected;
   let witness: Redis;
 
   beforeAll(async () => {
     redis = await startRedis();
     witness = new Redis(redis.url);
     await addShippedAccount(redis);
-    client = await connectClient(byShippedAccount(redis.url));
+    connected = await connectStore(byShippedAccount(redis.url), { way });
   });
 
   afterAll(async () => {
-    client?.disconnect();
+    connected?.disconnect();
     witness?.disconnect();
     await redis?.[Symbol.asyncDispose]();
   });
 
-  const open = () => openRedisStore(client);
+  const open = () => openRedisStore(connected.client, connected.connection);
 
   describeQuotaStore(open);
 
@@ -63,11 +64,11 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   });
 
   describe('memory and Redis give the same answers while keys expire', () => {
-    let any: RedisClient;
+    let any: Connected;
     beforeAll(async () => {
-      any = await connectClient(redis.url);
+      any = await connectStore(redis.url, { way });
       // A script that the server does not know yet is sent twice, and would run after time has passed.
-      const { store, key } = openRedisStore(any);
+      const { store, key } = openRedisStore(any.client, any.connection);
       const known = [descriptorOf(key(), { limit: 1, windowMs: 60_000 })];
       await store.take(known);
       await store.peek(known);
@@ -188,7 +189,11 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     const windowMs = 320;
     const limit = algorithm === 'token-bucket' ? 3 : 100_000;
     // On the server's clock, so that the time to live and the entries use the same clock.
-    const own = new RedisStore({ client, inFlight: createInFlight(10), deadlineMs: 5_000 });
+    const own = new RedisStore({
+      ...connected,
+      inFlight: createInFlight(10),
+      deadlineMs: 5_000,
+    });
     const takeOne = (cost: number) =>
       own.take([descriptorOf(key(), { algorithm, limit, windowMs, burst: 100_000, cost })]);
     const costs = [1, 2, -1];
@@ -234,7 +239,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
       const stores = offMs.map(
         (ahead) =>
           new RedisStore({
-            client,
+            ...connected,
             inFlight: createInFlight(10),
             deadlineMs: 5_000,
             now: () => clock.nowMs,

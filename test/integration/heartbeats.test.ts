@@ -1,5 +1,6 @@
 /** The heartbeats of gateways on a real Redis. */
 import { expect } from 'vitest';
+import { overIoredis } from '../../src/gateway/stores/redis/counting-connection.ts';
 import { createReplicas } from '../../src/gateway/stores/redis/peers.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
 import { connectClient } from '../support/stores.ts';
@@ -12,7 +13,9 @@ testWithRedis(
   async () => {
     await using redis = await startRedis();
     const client = await connectClient(redis.url);
-    const replicas = createReplicas({ client, assumed: { count: 1, rank: 0 }, now: Date.now });
+    const connection = overIoredis(client);
+    const assumed = { count: 1, rank: 0 };
+    const replicas = createReplicas({ connection, assumed, now: Date.now });
     const nowMs = Date.now();
     const reports = { alive: nowMs, dead: nowMs - HOUR_MS, future: nowMs + HOUR_MS };
     await client.hset(HEARTBEATS, reports);

@@ -16,21 +16,22 @@ import {
   testWithRedis,
 } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
-import { connectClient } from '../support/stores.ts';
+import { connectStore } from '../support/stores.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const DESCRIPTOR = descriptorOf('hg:v1:{x}:a', { limit: 100_000, windowMs: 60_000 });
 
 async function open(url: string, deadlineMs: number) {
-  const client = await connectClient(url);
-  return { client, store: new RedisStore({ client, inFlight: createInFlight(5_000), deadlineMs }) };
+  const connected = await connectStore(url);
+  const inFlight = createInFlight(5_000);
+  return { ...connected, store: new RedisStore({ ...connected, inFlight, deadlineMs }) };
 }
 
 const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : 'none');
 
 testWithOwnRedis('refuses takes beyond the cap at once while Redis hangs', async () => {
   await using redis = await startRedis();
-  const { client, store } = await open(redis.url, 50);
+  const { disconnect, store } = await open(redis.url, 50);
   redis.signal('SIGSTOP');
   const takes = Array.from({ length: 6_000 }, () => store.take([DESCRIPTOR]).catch(reasonOf));
   const reasons = await Promise.all(takes);
@@ -39,17 +40,19 @@ testWithOwnRedis('refuses takes beyond the cap at once while Redis hangs', async
   // Takes that have timed out no longer count.
   expect(await store.take([DESCRIPTOR]).catch(reasonOf)).not.toBe('overloaded');
   redis.signal('SIGCONT');
-  client.disconnect();
+  disconnect();
 });
 
 testWithRedis('counts a request once if its reply is lost with the connection', async () => {
   await using redis = await startRedis();
   await using proxy = await startTcpProxy(redis.port);
-  const { client, store } = await open(`redis://127.0.0.1:${proxy.port}`, 2_000);
+  const { connection, disconnect, store } = await open(`redis://127.0.0.1:${proxy.port}`, 2_000);
   // The server now knows the script, so the next reply is the reply to a take.
   await store.take([DESCRIPTOR]);
   for (let i = 0; i < 15; i++) {
-    const reconnected = new Promise((resolve) => client.once('ready', resolve));
+    const reconnected = new Promise((resolve) =>
+      connection.once('ready', () => resolve(undefined)),
+    );
     proxy.loseNextReply();
     expect(await store.take([DESCRIPTOR]).catch(reasonOf)).toBe('connection');
     await reconnected;
@@ -57,7 +60,7 @@ testWithRedis('counts a request once if its reply is lost with the connection', 
   const witness = connectTo(redis);
   expect(await witness.llen(DESCRIPTOR.key)).toBe(16);
   witness.disconnect();
-  client.disconnect();
+  disconnect();
 });
 
 testWithOwnRedis(
@@ -79,7 +82,7 @@ testWithOwnRedis(
       connection.on('close', () => target.destroy());
     });
     await using address = await listenLocally(server);
-    const { client, store } = await open(`redis://127.0.0.1:${address.port}`, 2_000);
+    const { disconnect, store } = await open(`redis://127.0.0.1:${address.port}`, 2_000);
     expect((await store.take([DESCRIPTOR])).admitted).toBe(true);
     const administrator = connectTo(old);
     await administrator.replicaof('127.0.0.1', next.port);
@@ -90,6 +93,6 @@ testWithOwnRedis(
       return typeof answer === 'object' && answer.admitted;
     });
     administrator.disconnect();
-    client.disconnect();
+    disconnect();
   },
 );

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
+import { overIoredis } from '../../src/gateway/stores/redis/counting-connection.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, PATIENT, startGateway } from '../support/gateway.ts';
@@ -120,7 +121,11 @@ testWithRedis('a reset clears the cached denials of every gateway', async () => 
   await using lab = new AsyncDisposableStack();
   const admin = lab.adopt(connectTo(redis), (client) => client.disconnect());
   const client = lab.adopt(await connectClient(redis.url), (open) => open.disconnect());
-  const store = new RedisStore({ client, inFlight: createInFlight(10), deadlineMs: 10_000 });
+  const store = new RedisStore({
+    connection: overIoredis(client),
+    inFlight: createInFlight(10),
+    deadlineMs: 10_000,
+  });
   // The clock of the caches stands still, so no cached denial expires.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   lab.defer(() => clock.mockRestore());

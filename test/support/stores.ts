@@ -1,9 +1,18 @@
 /** Stores on a clock of the test's own, for the contract. */
 import { randomUUID } from 'node:crypto';
-import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
+import { parseRedisUrl, type RedisTarget } from '../../src/gateway/config/settings/redis-url.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
-import { createRedisClient, type RedisClient } from '../../src/gateway/stores/redis/client.ts';
+import {
+  type Connection,
+  createRedisClient,
+  type RedisClient,
+} from '../../src/gateway/stores/redis/client.ts';
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
+import {
+  type CountingConnection,
+  overIoredis,
+} from '../../src/gateway/stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';
@@ -23,6 +32,55 @@ export async function connectClient(url: string): Promise<RedisClient> {
   return client;
 }
 
+export interface Connected {
+  readonly client: RedisClient;
+  readonly connection: CountingConnection;
+  disconnect(): void;
+}
+
+/** How takes reach a single server: as gateways send them, and as they do in a cluster or with sentinels. */
+export const WAYS = ['a connection of our own', 'ioredis'] as const;
+export type Way = (typeof WAYS)[number];
+
+type RedisTlsFiles = NonNullable<RedisTarget['tlsFiles']>;
+
+export interface ConnectOptions {
+  readonly way?: Way;
+  readonly deadlineMs?: number;
+  /** Gets what a gateway reports of the connection over which takes go. */
+  readonly onError?: (error: Error) => void;
+  readonly tlsFiles?: RedisTlsFiles;
+}
+
+/** Opens the connections without waiting for them. */
+export function openConnections(url: string, options: ConnectOptions = {}): Connected {
+  const { way = WAYS[0], deadlineMs = 5_000, onError = () => {}, tlsFiles } = options;
+  const target = { ...parseRedisUrl(url), ...(tlsFiles && { tlsFiles }) };
+  const isOwn = way !== 'ioredis';
+  const client = createRedisClient({ target, deadlineMs, onError: isOwn ? () => {} : onError });
+  const connection = isOwn
+    ? openCountingConnection({ target, client, deadlineMs, onError })
+    : overIoredis(client);
+  return {
+    ...{ client, connection },
+    disconnect() {
+      connection.disconnect();
+      client.disconnect();
+    },
+  };
+}
+
+export async function connectStore(url: string, options: ConnectOptions = {}): Promise<Connected> {
+  const connected = openConnections(url, options);
+  await Promise.all([connected.client, connected.connection].map(untilConnected));
+  return connected;
+}
+
+async function untilConnected(connection: Connection): Promise<void> {
+  if (connection.status === 'ready') return;
+  await new Promise<void>((resolve) => connection.once('ready', resolve));
+}
+
 const PASS_TIME = `
 for _, key in ipairs(KEYS) do
   local left_ms = redis.call('PTTL', key) - ARGV[1]
@@ -33,8 +91,8 @@ end`;
  * The keys expire by the clock of the test, which should move in steps that are long against the test's duration. The
  * client may send any command.
  */
-export function openExpiringStore(client: RedisClient): StoreUnderTest {
-  const { store, clock, key } = openRedisStore(client);
+export function openExpiringStore({ client, connection }: Connected): StoreUnderTest {
+  const { store, clock, key } = openRedisStore(client, connection);
   const keys = new Set<string>();
   const moving = {
     get nowMs() {
@@ -42,7 +100,7 @@ export function openExpiringStore(client: RedisClient): StoreUnderTest {
     },
     set nowMs(ms) {
       // What is sent after this sees keys without those that expired.
-      if (keys.size > 0) client.eval(PASS_TIME, keys.size, ...keys, ms - clock.nowMs);
+      if (keys.size > 0) void connection.eval(PASS_TIME, keys.size, ...keys, ms - clock.nowMs);
       clock.nowMs = ms;
     },
   };
@@ -55,10 +113,13 @@ export function openExpiringStore(client: RedisClient): StoreUnderTest {
 }
 
 /** The keys of one store share a partition, so that in a cluster they share a slot. */
-export function openRedisStore(client: RedisClient): StoreUnderTest {
+export function openRedisStore(
+  client: RedisClient,
+  connection: CountingConnection = overIoredis(client),
+): StoreUnderTest {
   const clock = { nowMs: NOON_MS };
   const options = {
-    client,
+    connection,
     inFlight: createInFlight(5_000),
     deadlineMs: 5_000,
     now: () => clock.nowMs,

@@ -9,6 +9,7 @@ import { OverrideBook } from '../stores/overrides/override-book.ts';
 import { RedisOverrideStore } from '../stores/overrides/redis-override-store.ts';
 import { createRedisClient, type RedisClient, untilReady } from '../stores/redis/client.ts';
 import { storeOfTarget } from '../stores/redis/cluster-store.ts';
+import { overIoredis } from '../stores/redis/counting-connection.ts';
 import { redisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
 import { DerivedSalts, SaltBooks } from '../stores/salts/salt-sources.ts';
 
@@ -43,7 +44,7 @@ export async function withLiveCounts<T>(
     onRestored: () => {},
   });
   const reader = storeOfTarget(target, {
-    client,
+    connection: overIoredis(client),
     maxInFlight: 1,
     deadlineMs: REPLY_TIMEOUT_MS,
   });

@@ -10,13 +10,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { parseRedisUrl } from '../../../src/gateway/config/settings/redis-url.ts';
 import { StoreError } from '../../../src/gateway/core/counting/store.ts';
-import { createRedisClient, type RedisClient } from '../../../src/gateway/stores/redis/client.ts';
+import { createRedisClient } from '../../../src/gateway/stores/redis/client.ts';
+import {
+  type CountingConnection,
+  overIoredis,
+} from '../../../src/gateway/stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../src/gateway/stores/redis/redis-store.ts';
 import { TAKE_SCRIPT } from '../../../src/gateway/stores/redis/take-script.ts';
 import { headerOf, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { quotaOf } from '../../support/quotas.ts';
 import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
+import { type Connected, WAYS, type Way } from '../../support/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 export interface LossRun {
@@ -38,13 +44,19 @@ const SHARE_OF_RESENDERS = 0.5;
 const QUOTA = quotaOf({ limit: 1_000, windowMs: 3_600_000 });
 
 /** Loses every reply of the script with its connection, so many times. The client is the one of the gateway. */
-export async function runLostReplies(losses: number): Promise<LossRun> {
+export async function runLostReplies(losses: number, way: Way = WAYS[0]): Promise<LossRun> {
   await using redis = await startRedisServer();
   await using proxy = await startTcpProxy(redis.port);
   proxy.apply({ replyEnds: { how: 'any', share: 1, to: 'evalsha' } });
   await teachScript(redis);
   const target = parseRedisUrl(`redis://127.0.0.1:${proxy.port}`);
-  const open = () => createRedisClient({ target, deadlineMs: DEADLINE_MS, onError: () => {} });
+  const options = { target, deadlineMs: DEADLINE_MS, onError: () => {} };
+  const open = () => {
+    const client = createRedisClient(options);
+    const connection =
+      way === 'ioredis' ? overIoredis(client) : openCountingConnection({ ...options, client });
+    return { client, connection };
+  };
   const reasons = await loseReplies(losses, open);
   const { counted, countedTwice, calls } = await whatRedisHolds(redis);
   const connection = reasons.get('connection') ?? 0;
@@ -64,11 +76,11 @@ export async function runLostRepliesThatAreSentAgain(requests: number): Promise<
   await using proxy = await startTcpProxy(redis.port);
   proxy.apply({ replyEnds: { how: 'any', share: SHARE_OF_RESENDERS, to: 'evalsha' } });
   await teachScript(redis);
-  const open = () =>
-    new Redis(proxy.port, { maxRetriesPerRequest: null, retryStrategy: () => 10 }).on(
-      'error',
-      () => {},
-    );
+  const open = () => {
+    const options = { maxRetriesPerRequest: null, retryStrategy: () => 10 };
+    const client = new Redis(proxy.port, options).on('error', () => {});
+    return { client, connection: overIoredis(client) };
+  };
   await loseReplies(requests, open);
   const { counted, countedTwice } = await whatRedisHolds(redis);
   const wrong = violations({ 'a client that sends again counts twice': countedTwice > 0 });
@@ -84,31 +96,33 @@ async function teachScript({ url }: RedisServer): Promise<void> {
 /** Sends one request after another on each of many connections. Resolves to the number of failures by reason. */
 async function loseReplies(
   requests: number,
-  open: () => RedisClient,
+  open: () => Pick<Connected, 'client' | 'connection'>,
 ): Promise<ReadonlyMap<string, number>> {
   const reasons = new Map<string, number>();
   let next = 0;
   const work = async () => {
-    const client = open();
+    const { client, connection } = open();
     const inFlight = createInFlight(CLIENTS);
-    const store = new RedisStore({ client, inFlight, deadlineMs: DEADLINE_MS });
+    const store = new RedisStore({ connection, inFlight, deadlineMs: DEADLINE_MS });
     while (next < requests) {
       const key = `hg:v1:{${next++}}:lost`;
-      await ready(client);
+      await ready(connection);
       const reason = await store.take([{ key, quota: QUOTA, cost: 1 }]).then(
         () => 'answered',
         (error: unknown) => (error instanceof StoreError ? error.reason : String(error)),
       );
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     }
+    connection.disconnect();
     client.disconnect();
   };
   await Promise.all(Array.from({ length: Math.min(CLIENTS, requests) }, work));
   return reasons;
 }
 
-async function ready(client: RedisClient): Promise<void> {
-  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
+async function ready(connection: CountingConnection): Promise<void> {
+  if (connection.status === 'ready') return;
+  await new Promise<void>((resolve) => connection.once('ready', resolve));
 }
 
 export interface GatewayLossOptions {

@@ -4,6 +4,7 @@
  */
 import { describe, test } from 'vitest';
 import { ownRedisIsHere } from '../../support/redis.ts';
+import { WAYS } from '../../support/stores.ts';
 import { runBadAnswers } from './answering-badly.ts';
 import {
   runGatewaysThatLoseReplies,
@@ -41,10 +42,10 @@ describe.concurrent('with a bad connection to Redis', () => {
     },
   );
 
-  test.skipIf(!ownRedisIsHere)(
-    'the store counts requests once if their replies are lost',
-    async ({ expect }) => {
-      const { wrong, ...run } = await runLostReplies(LOST_REPLIES);
+  test.skipIf(!ownRedisIsHere).for(WAYS)(
+    'the store counts requests once if their replies are lost, over %s',
+    async (way, { expect }) => {
+      const { wrong, ...run } = await runLostReplies(LOST_REPLIES, way);
       expect(wrong, JSON.stringify(run)).toEqual([]);
     },
   );

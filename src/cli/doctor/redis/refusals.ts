@@ -53,7 +53,10 @@ const BY_WORDS: readonly (readonly [words: RegExp, text: string])[] = [
     'refuses writes without its replicas (min-replicas-to-write): check the replicas',
   ],
   [/Socket timeout/, BY_REASON.timeout ?? ''],
-  [/Connection is closed|Command aborted|isn't writeable/, BY_CODE.ECONNRESET ?? ''],
+  [
+    /[Cc]onnection (to Redis )?(is|was) closed|Command aborted|isn't writeable/,
+    BY_CODE.ECONNRESET ?? '',
+  ],
 ];
 
 /** Says what an error means and what to do, after the name of the server: "refuses connections: start Redis ...". */

@@ -26,6 +26,7 @@ import {
 } from '../../../gateway/stores/redis/client.ts';
 import { storeOfTarget } from '../../../gateway/stores/redis/cluster-store.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { openCountingConnection } from '../../../gateway/stores/redis/open-counting-connection.ts';
 import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/peers.ts';
 import { sampleKeyspace } from '../../../gateway/stores/redis/server-state.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
@@ -56,13 +57,14 @@ export function openTrial(target: RedisTarget) {
   const onError = (error: Error) => {
     lastError = error;
   };
-  const connection = { target, deadlineMs: REPLY_TIMEOUT_MS };
-  const client = createRedisClient({ ...connection, onError });
-  const subscriber = createRedisClient({ ...connection, onError: () => {} });
+  const place = { target, deadlineMs: REPLY_TIMEOUT_MS };
+  const client = createRedisClient({ ...place, onError });
+  const connection = openCountingConnection({ ...place, client, onError });
+  const subscriber = createRedisClient({ ...place, onError: () => {} });
   const subscribed = subscribes(subscriber);
   // Awaited later, or never.
   subscribed.catch(() => {});
-  const options = { client, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
+  const options = { connection, maxInFlight: MAX_TAKES, deadlineMs: REPLY_TIMEOUT_MS };
   const store = storeOfTarget(target, options);
   return {
     /** Tries to count on a server that was already reached, then everything else that gateways do there. */
@@ -70,7 +72,8 @@ export function openTrial(target: RedisTarget) {
       let tag: string;
       try {
         tag = tagFor(holds);
-        await untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError });
+        const ready = { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError };
+        await Promise.all([untilReady(client, ready), untilReady(connection, ready)]);
         await take(store, client, tag);
       } catch (error) {
         yield fault(refusalText(error));
@@ -95,6 +98,7 @@ export function openTrial(target: RedisTarget) {
       ),
     close() {
       client.disconnect();
+      connection.disconnect();
       subscriber.disconnect();
     },
   };

@@ -9,8 +9,8 @@ import {
   guardedStore,
   watchOverload,
 } from '../../stores/guarded-store.ts';
-import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
+import type { CountingConnection } from '../../stores/redis/counting-connection.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -21,7 +21,7 @@ const MAX_IN_FLIGHT = 5_000;
 const LEAST_LATENESS_MS = 5;
 
 export interface GuardedCountingOptions {
-  readonly client: RedisClient;
+  readonly connection: CountingConnection;
   readonly target: RedisTarget;
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
   readonly monitor: StoreMonitor;
@@ -30,9 +30,9 @@ export interface GuardedCountingOptions {
 }
 
 export function createGuardedCounting(options: GuardedCountingOptions) {
-  const { client, target, environment, monitor, salts, decisions } = options;
+  const { connection, target, environment, monitor, salts, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
-  const breaker = breakerFor(client, deadlineMs, monitor);
+  const breaker = breakerFor(connection, deadlineMs, monitor);
   const overload = watchOverload({
     now: () => performance.now(),
     // If timers are later than that, an answer may not be read before its deadline.
@@ -40,7 +40,7 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
     onShed: decisions.requestShed,
   });
   const redis = storeOfTarget(target, {
-    client,
+    connection,
     maxInFlight: MAX_IN_FLIGHT,
     deadlineMs,
     onBatch(durationMs, requests) {
@@ -81,10 +81,10 @@ function unlessAgreeing(salts: GuardedCountingOptions['salts']): Gate {
   return { obstacle: () => (salts.isAgreeing ? AGREEING : undefined) };
 }
 
-function breakerFor(client: RedisClient, deadlineMs: number, monitor: StoreMonitor) {
+function breakerFor(connection: CountingConnection, deadlineMs: number, monitor: StoreMonitor) {
   return createBreaker({
-    probe: () => withDeadline(ping(client), deadlineMs),
-    onSilence: () => client.disconnect(true),
+    probe: () => withDeadline(ping(connection), deadlineMs),
+    onSilence: () => connection.disconnect(true),
     onOpen: monitor.givenUp,
     onStillOpen: (error) => monitor.failed(storeErrorFrom(error).reason, error, 0),
     onClose: monitor.probed,
@@ -92,9 +92,9 @@ function breakerFor(client: RedisClient, deadlineMs: number, monitor: StoreMonit
 }
 
 /** Rejects with the error of Redis. An account without permission to ping got an answer, too. */
-async function ping(client: RedisClient): Promise<void> {
+async function ping(connection: CountingConnection): Promise<void> {
   try {
-    await client.ping();
+    await connection.ping();
   } catch (error) {
     if (storeErrorFrom(error).reason !== 'noperm') throw error;
   }

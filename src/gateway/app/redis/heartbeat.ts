@@ -79,7 +79,8 @@ const AGREEMENT_MS = 5_000;
 const RETRY_MS = 25;
 
 export interface FirstContactOptions {
-  readonly client: { on(event: 'ready', listener: () => void): unknown };
+  /** Calls `act` for each new connection, once everything can be sent. */
+  readonly onConnected: (act: () => void) => void;
   /** The first write shows whether Redis counts: it may be full or read-only, or the account may lack permissions. */
   readonly heartbeat: Pick<Heartbeat, 'beat' | 'lost' | 'reconnected'>;
   readonly monitor: Pick<StoreMonitor, 'connected'>;
@@ -89,7 +90,7 @@ export interface FirstContactOptions {
 
 /** Resolves once Redis counts and `onContact` is done, or when the start should not wait any longer. */
 export function firstContact(options: FirstContactOptions): Promise<StoreAtStart> {
-  const { client, heartbeat, monitor, onContact } = options;
+  const { onConnected, heartbeat, monitor, onContact } = options;
   const { promise, resolve } = Promise.withResolvers<StoreAtStart>();
   let found: StoreAtStart = 'unreachable';
   let isStarting = true;
@@ -119,7 +120,7 @@ export function firstContact(options: FirstContactOptions): Promise<StoreAtStart
     return true;
   };
 
-  client.on('ready', async () => {
+  onConnected(async () => {
     heartbeat.reconnected();
     if (found === 'unreachable') found = 'refuses';
     const [counts] = await Promise.all([beatUntilItCounts(), onContact()]);

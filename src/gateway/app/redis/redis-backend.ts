@@ -1,6 +1,8 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
-import { createRedisClient } from '../../stores/redis/client.ts';
+import { type Connection, createRedisClient } from '../../stores/redis/client.ts';
+import { whenAllReady } from '../../stores/redis/counting-connection.ts';
+import { openCountingConnection } from '../../stores/redis/open-counting-connection.ts';
 import { createReplicas, PeerGateways } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { redisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
@@ -24,22 +26,17 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const deadlineMs = environment.storeTimeoutMs;
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
-  const connect = (onError: (error: Error) => void) =>
-    resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
-      opened.disconnect(),
-    );
-  const client = connect(monitor.connectionFailed);
   const { decisions, peers } = telemetry;
-  const subscriber = connect(peers.othersUnheard);
+  const { client, connection, subscriber, onConnected } = openConnections(options);
   const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
-    createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
+    createGuardedCounting({ connection, target, environment, monitor, decisions, salts }),
   );
   const heartbeat = resources.addClosable(
     createHeartbeat({
       onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
       replicas: createReplicas({
-        client,
+        connection,
         assumed: {
           count: environment.replicas * environment.workers,
           rank: environment.worker ?? 0,
@@ -76,7 +73,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     stats: () => redisStats(client),
     async connect(onContact) {
       const store = await firstContact({
-        client,
+        onConnected,
         heartbeat,
         monitor,
         async onContact() {
@@ -87,4 +84,27 @@ export function inRedis(options: RedisBackendOptions): Backend {
       return store === 'counts' && memory.mayEvict() ? 'evicts' : store;
     },
   };
+}
+
+/** `onConnected` calls back for each new connection, once everything can be sent. */
+function openConnections({
+  target,
+  environment,
+  monitor,
+  telemetry,
+  resources,
+}: RedisBackendOptions) {
+  const shared = { target, deadlineMs: environment.storeTimeoutMs };
+  const open = <T extends Connection>(connection: T): T =>
+    resources.add(connection, (opened) => opened.disconnect());
+  const onError = monitor.connectionFailed;
+  // The same outage breaks both connections to a single Redis. The one that counts reports it.
+  const isSingle = target.kind === 'single';
+  const client = open(createRedisClient({ ...shared, onError: isSingle ? () => {} : onError }));
+  const connection = open(openCountingConnection({ ...shared, client, onError }));
+  const { othersUnheard } = telemetry.peers;
+  const subscriber = open(createRedisClient({ ...shared, onError: othersUnheard }));
+  const onConnected = (act: () => void) =>
+    whenAllReady(isSingle ? [connection, client] : [client], act);
+  return { client, connection, subscriber, onConnected };
 }

@@ -1,5 +1,6 @@
 /** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
 import type { RedisClient } from './client.ts';
+import type { CountingConnection } from './counting-connection.ts';
 import { withDeadline } from './failures.ts';
 
 /** Counters were reset. The message is a JSON list of the keys, or empty. */
@@ -49,19 +50,19 @@ const GROUP_SIZE = 500;
  * deadline, in milliseconds, applies to each group of 500 keys.
  */
 export async function resetKeys(
-  client: RedisClient,
+  connection: CountingConnection,
   keys: readonly string[],
   deadlineMs: number,
 ): Promise<void> {
   for (let first = 0; first < keys.length; first += GROUP_SIZE) {
-    await withDeadline(reset(client, keys.slice(first, first + GROUP_SIZE)), deadlineMs);
+    await withDeadline(reset(connection, keys.slice(first, first + GROUP_SIZE)), deadlineMs);
   }
 }
 
-async function reset(client: RedisClient, keys: readonly string[]): Promise<void> {
+async function reset(connection: CountingConnection, keys: readonly string[]): Promise<void> {
   // One command per key, because in a cluster keys may be on different nodes.
-  await Promise.all(keys.map((key) => client.del(key)));
-  await client.publish(RESET_CHANNEL, JSON.stringify(keys));
+  await Promise.all(keys.map((key) => connection.del(key)));
+  await connection.publish(RESET_CHANNEL, JSON.stringify(keys));
 }
 
 export function keysIn(message: string): string[] {

@@ -1,35 +1,27 @@
-/** Creates the connection to Redis, configured so that no request waits for it and no command runs twice. */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
+/** Creates a client of ioredis, configured so that no request waits for it and no command runs twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
-import { readText } from '../../config/text-file.ts';
 import { StoreError } from '../../core/counting/store.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  CONNECTION_NAME,
+  FIRST_RETRY_MS,
+  KEEP_ALIVE_MS,
+  LEAVE_WITHIN_MS,
+  LONGEST_RETRY_MS,
+  retryAfter,
+  silenceMs,
+  tlsOptions,
+} from './connecting.ts';
 import { isOutOfStep, isUnknownDatabase, storeErrorFrom, withDeadline } from './failures.ts';
 import { reconnectAfterEnd, repairIoredis } from './ioredis/repairs.ts';
 
 export type RedisClient = Redis | Cluster;
 
-/** Delays between attempts to reconnect, milliseconds: short at first, and never long, so that recovery is noticed soon. */
-const FIRST_RETRY_MS = 25;
-const LONGEST_RETRY_MS = 300;
-const RETRY_JITTER_MS = 100;
-
-const CONNECT_TIMEOUT_MS = 500;
-/** How long a server may take to close its end of a connection that we close. */
-const LEAVE_WITHIN_MS = 50;
-/** A connection without a reply for this time is closed. At least as long as the deadline of a request. */
-const SILENCE_MS = 500;
-
 const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
 
 repairIoredis();
-
-function retryAfter(attempt: number): number {
-  const backoff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS);
-  return backoff + Math.random() * RETRY_JITTER_MS;
-}
 
 export interface RedisClientOptions {
   readonly target: RedisTarget;
@@ -64,7 +56,7 @@ export function createRedisClient({
 function nodeOptions(target: RedisTarget, deadlineMs: number) {
   const { tls, username, password } = target;
   return {
-    connectionName: 'headgate',
+    connectionName: CONNECTION_NAME,
     // CLIENT SETINFO needs a newer server than the oldest supported one, and a right of its own.
     disableClientInfo: true,
     ...(username !== undefined && { username }),
@@ -81,8 +73,8 @@ function nodeOptions(target: RedisTarget, deadlineMs: number) {
     // A server that loads its data says for how long, and ioredis would wait up to ten seconds for it.
     maxLoadingRetryTime: LONGEST_RETRY_MS,
     // If a server accepts bytes and never replies, the connection is closed, its commands fail, and ioredis reconnects.
-    socketTimeout: Math.max(SILENCE_MS, deadlineMs),
-    keepAlive: 10_000,
+    socketTimeout: silenceMs(deadlineMs),
+    keepAlive: KEEP_ALIVE_MS,
     // After a failover the old master answers as a replica. 1 reconnects without sending the command again.
     reconnectOnError: (error: Error) => (storeErrorFrom(error).reason === 'readonly' ? 1 : false),
   } satisfies RedisOptions;
@@ -124,28 +116,13 @@ function clusterOptions(node: ReturnType<typeof nodeOptions>) {
   } satisfies ClusterOptions;
 }
 
-/** ioredis reads the values for each connection, so files that are replaced apply to the next one. Throws a FileError. */
-function tlsOptions({ tlsFiles }: Pick<RedisTarget, 'tlsFiles'>): ConnectionOptions {
-  const options: ConnectionOptions = {};
-  const define = (name: 'ca' | 'cert' | 'key', path: string | undefined) => {
-    if (path === undefined) return;
-    Object.defineProperty(options, name, { enumerable: true, get: reread(path) });
-  };
-  define('ca', tlsFiles?.ca);
-  define('cert', tlsFiles?.certificate);
-  define('key', tlsFiles?.key);
-  return options;
-}
-
-/** The text of the file now or, while it cannot be read, the last one: ioredis would not connect again after an error. */
-function reread(path: string): () => string {
-  let known = readText(path);
-  return () => {
-    try {
-      known = readFileSync(path, 'utf8');
-    } catch {}
-    return known;
-  };
+/** What clients of every kind have. */
+export interface Connection {
+  readonly status: string;
+  on(event: 'ready' | 'end', listener: () => void): unknown;
+  once(event: 'ready' | 'end', listener: () => void): unknown;
+  /** Closes the connection, and opens another one if `reconnect` is true. */
+  disconnect(reconnect?: boolean): void;
 }
 
 interface ReadyOptions {
@@ -156,7 +133,7 @@ interface ReadyOptions {
 
 /** Waits until commands can be sent. Rejects with the connection's error if there is one, otherwise with a StoreError. */
 export async function untilReady(
-  client: RedisClient,
+  client: Connection,
   { withinMs, connectionError }: ReadyOptions,
 ): Promise<void> {
   const isReady = () => client.status === 'ready';

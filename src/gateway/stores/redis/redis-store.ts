@@ -9,27 +9,19 @@ import {
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { resetKeys } from './channels.ts';
-import type { RedisClient } from './client.ts';
-import {
-  CallDeadlines,
-  isNoScript,
-  requireConnection,
-  storeErrorFrom,
-  withDeadline,
-} from './failures.ts';
+import type { CountingConnection } from './counting-connection.ts';
+import { CallDeadlines, requireConnection, storeErrorFrom, withDeadline } from './failures.ts';
 import {
   type Clocks,
   type IndebtedDescriptor,
   type OnDebt,
   PEEK_SCRIPT,
-  TAKE_SCRIPT,
-  TAKE_SCRIPT_SHA,
   TakeArguments,
   TakeReply,
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
-  readonly client: RedisClient;
+  readonly connection: CountingConnection;
   readonly inFlight: ReturnType<typeof createInFlight>;
   readonly deadlineMs: number;
   /** Replace the clocks of the server and of this gateway in tests, milliseconds since the epoch. */
@@ -76,13 +68,13 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
-    const { client, deadlineMs } = this.#options;
+    const { connection, deadlineMs } = this.#options;
     try {
       const call = new TakeArguments();
       call.add(descriptors);
       const { keys } = call;
       const values = call.values(this.#clocks());
-      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
+      const reply = connection.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
       const numbers = await withDeadline(reply, deadlineMs);
       return new TakeReply(numbers, call.number).peeked(descriptors);
     } catch (cause) {
@@ -91,10 +83,10 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    const { client, deadlineMs } = this.#options;
+    const { connection, deadlineMs } = this.#options;
     try {
-      requireConnection(client);
-      await resetKeys(client, keys, deadlineMs);
+      requireConnection(connection);
+      await resetKeys(connection, keys, deadlineMs);
     } catch (cause) {
       throw storeErrorFrom(cause);
     }
@@ -126,33 +118,18 @@ export class RedisStore implements QuotaStore, QuotaReader {
     try {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
-      const answer = (reply: unknown) => {
-        const results = resultsOf(batch, new TakeReply(reply, call.number));
-        if (ends()) this.#answer(batch, results, startedMs);
+      const onReply = (reply: unknown) => {
+        try {
+          const results = resultsOf(batch, new TakeReply(reply, call.number));
+          if (ends()) this.#answer(batch, results, startedMs);
+        } catch (cause) {
+          fail(cause);
+        }
       };
-      this.#call(call, answer, fail);
+      this.#options.connection.take({ call, clocks: this.#clocks(), onReply, onError: fail });
     } catch (cause) {
       fail(cause);
     }
-  }
-
-  #call(
-    call: TakeArguments,
-    onReply: (reply: unknown) => void,
-    onError: (error: unknown) => void,
-  ): void {
-    const { client } = this.#options;
-    const { keys } = call;
-    const values = call.values(this.#clocks());
-    const sendWhole = (error: unknown) => {
-      // A server that does not know the script has not run it, so sending it again does not count twice.
-      if (!isNoScript(error)) throw error;
-      return client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values).then(onReply);
-    };
-    client
-      .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
-      .then(onReply, sendWhole)
-      .catch(onError);
   }
 
   #clocks(): Clocks {
@@ -168,13 +145,13 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   #fail(batch: readonly PendingTake[], cause: unknown): void {
-    const { client, onError, inFlight } = this.#options;
+    const { connection, onError, inFlight } = this.#options;
     const error = storeErrorFrom(cause);
     for (const { reject } of batch) reject(error);
     inFlight.leave(batch.length);
     onError?.(error.reason, cause, batch.length);
     // Later replies on this connection may belong to other calls.
-    if (error.reason === 'malformed') client.disconnect(true);
+    if (error.reason === 'malformed') connection.disconnect(true);
   }
 }
 

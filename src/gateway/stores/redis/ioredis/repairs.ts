@@ -2,11 +2,11 @@
  * Works around faults of ioredis that would break a gateway. The list has all that depends on its inside, as read from
  * ioredis 6.0.0. At an update, compare each of these with the new release:
  *
- * - `built/resp/decoder.js` exports `Decoder`, whose replies ReplyDecoder must match (reply-decoder.ts).
+ * - `built/resp/decoder.js` exports `Decoder`, whose replies ReplyDecoder must match (../resp/reply-decoder.ts).
  * - `built/DataHandler.js` calls `dispatch` for each reply, and `returnFatalError` closes the connection.
  * - `built/connectors/*.js` have `connect` and `connectToSentinel`, which listen for one error only.
  * - `disconnect(true)` reconnects, and `end` is the last event of a connection (`reconnectAfterEnd`).
- * - TLS options are read again for each connection (`tlsOptions` of ../client.ts).
+ * - TLS options are read again for each connection (`tlsOptions` of ../connecting.ts).
  * - Errors have the texts that ../failures.ts recognizes, and "Stream isn't writeable" (telemetry/cause-text.ts).
  *
  * Then run test/contract, test/integration/sentinels, and the scenarios wire-faults and failovers.
@@ -14,7 +14,7 @@
 import { createRequire } from 'node:module';
 import type { Duplex } from 'node:stream';
 import type { Redis } from 'ioredis';
-import { ReplyDecoder } from './reply-decoder.ts';
+import { ReplyDecoder } from '../resp/reply-decoder.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -30,7 +30,10 @@ function setUp({ refusals = 0, contactMs = 0 } = {}) {
   const onContact = vi.fn(async () => {
     await new Promise((resolve) => setTimeout(resolve, contactMs));
   });
-  const found = firstContact({ client, heartbeat, monitor, onContact });
+  const found = firstContact({
+    onConnected: (act) => client.on('ready', act),
+    ...{ heartbeat, monitor, onContact },
+  });
   let outcome: string | undefined;
   void found.then((state) => {
     outcome = state;

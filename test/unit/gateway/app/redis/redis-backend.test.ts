@@ -9,6 +9,7 @@ import { inRedis } from '../../../../../src/gateway/app/redis/redis-backend.ts';
 import { monitorStore } from '../../../../../src/gateway/app/store-monitor.ts';
 import { readEnvironment } from '../../../../../src/gateway/config/settings/environment.ts';
 import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
+import { overIoredis } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { TAKE_SCRIPT_SHA } from '../../../../../src/gateway/stores/redis/take-script.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
@@ -66,7 +67,7 @@ describe('guarded counting', () => {
     const { telemetry, metrics } = observedTelemetry();
     const { client, sent } = scriptedClient(reply);
     const counting = createGuardedCounting({
-      client,
+      connection: overIoredis(client),
       target: parseRedisUrl(NOWHERE),
       environment: { storeTimeoutMs: 20, rememberedDenials: 0 },
       monitor: monitorStore(telemetry, () => NOON_MS),

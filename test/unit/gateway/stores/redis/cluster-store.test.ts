@@ -2,6 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { StoreErrorReason } from '../../../../../src/gateway/core/counting/store.ts';
 import { ClusterStore } from '../../../../../src/gateway/stores/redis/cluster-store.ts';
+import { overIoredis } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { createInFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
@@ -23,7 +24,7 @@ function setUp(reply: Reply) {
   const { client, sent } = scriptedClient(reply);
   const errors: StoreErrorReason[] = [];
   const store = new ClusterStore({
-    client,
+    connection: overIoredis(client),
     inFlight: createInFlight(100),
     deadlineMs: DEADLINE_MS,
     onError: (reason) => errors.push(reason),

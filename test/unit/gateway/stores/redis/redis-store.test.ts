@@ -4,6 +4,7 @@ import {
   StoreError,
   type StoreErrorReason,
 } from '../../../../../src/gateway/core/counting/store.ts';
+import { overIoredis } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 import {
   PEEK_SCRIPT,
@@ -34,7 +35,7 @@ function setUp(reply: Reply, maxInFlight = 100) {
   const errors: StoreErrorReason[] = [];
   const batches: number[] = [];
   const store = new RedisStore({
-    client,
+    connection: overIoredis(client),
     inFlight: createInFlight(maxInFlight),
     deadlineMs: DEADLINE_MS,
     onBatch: (_durationMs, requests) => batches.push(requests),

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
-import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
 import { createReplicas, HEARTBEAT_MS } from '../../../../../src/gateway/stores/redis/peers.ts';
 
 /** The hash of heartbeats, without a server. */
@@ -9,7 +8,7 @@ function setUp(assumed: number) {
   const others = new Set<string>();
   const client = { eval: async (...args: unknown[]) => [args[3], ...others] };
   const replicas = createReplicas({
-    client: client as unknown as RedisClient,
+    connection: client,
     assumed: { count: assumed, rank: 0 },
     now: () => clock.nowMs,
   });
@@ -64,7 +63,7 @@ test.each([
   ['an integer', 1],
 ])('a reply that is not the list of gateways changes no share: %s', async (_, reply) => {
   const replicas = createReplicas({
-    client: { eval: async () => reply } as unknown as RedisClient,
+    connection: { eval: async () => reply },
     assumed: { count: 1, rank: 0 },
     now: () => 0,
   });

@@ -7,8 +7,8 @@ import {
   MAX_REPLY_BYTES,
   ReplyDecoder,
   type ReplyListener,
-} from '../../../../../../src/gateway/stores/redis/ioredis/reply-decoder.ts';
-import { MAX_LINE_BYTES } from '../../../../../../src/gateway/stores/redis/ioredis/resp-line.ts';
+} from '../../../../../../src/gateway/stores/redis/resp/reply-decoder.ts';
+import { MAX_LINE_BYTES } from '../../../../../../src/gateway/stores/redis/resp/resp-line.ts';
 
 interface OtherDecoder {
   new (config: ReplyListener & { getTypeMapping: () => unknown }): { write(chunk: Buffer): void };
@@ -94,6 +94,69 @@ test('decodes replies as ioredis does, in chunks of any size', async () => {
       expect(decode(Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(heard);
     }),
     { numRuns: 300 },
+  );
+});
+
+const integers = fc
+  .array(fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }), { maxLength: 30 })
+  .map((all) => `*${all.length}\r\n${all.map((each) => `:${each}\r\n`).join('')}`);
+const scriptReplies = fc.array(fc.oneof({ weight: 4, arbitrary: integers }, nested), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+/** What is heard, and whether the decoder gave up. */
+function outcomeOf(chunks: readonly Buffer[]) {
+  const { heard, listener } = listening();
+  const decoder = new ReplyDecoder(listener);
+  try {
+    for (const chunk of chunks) decoder.write(chunk);
+    return { heard, isBroken: false };
+  } catch (error) {
+    expect(error).toSatisfy((e) => e instanceof SyntaxError || e instanceof RangeError);
+    return { heard, isBroken: true };
+  }
+}
+
+function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const ends = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b);
+  return [...ends, bytes.length].map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));
+}
+
+const cutsOfAny = fc.array(fc.nat(), { maxLength: 12 });
+const FUZZ = { numRuns: 500, seed: 20_261_126 } as const;
+
+test('lists of integers are read in one pass, as they are read line by line', async () => {
+  await fc.assert(
+    fc.property(scriptReplies, cutsOfAny, (sent, cuts) => {
+      const bytes = Buffer.from(sent.join(''), 'latin1');
+      const whole = decode([bytes]);
+      expect(whole).toHaveLength(sent.length);
+      expect(decode(cutAt(bytes, cuts))).toEqual(whole);
+      // No list arrives as a whole.
+      expect(decode(Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(whole);
+    }),
+    FUZZ,
+  );
+});
+
+test('changed bytes give replies or an error, however they arrive', async () => {
+  const change = fc.tuple(fc.nat(), fc.constantFrom('set', 'drop', 'double'), fc.nat(255));
+  const changes = fc.array(change, { minLength: 1, maxLength: 6 });
+  await fc.assert(
+    fc.property(scriptReplies, changes, cutsOfAny, (sent, made, cuts) => {
+      let bytes = Buffer.from(sent.join(''), 'latin1');
+      for (const [where, how, byte] of made) {
+        const at = where % bytes.length;
+        const kept = how === 'set' ? [byte] : how === 'drop' ? [] : [bytes[at] ?? 0, byte];
+        const changed = [bytes.subarray(0, at), Buffer.from(kept), bytes.subarray(at + 1)];
+        bytes = Buffer.concat([...changed, Buffer.from(':1\r\n')]);
+      }
+      const whole = outcomeOf([bytes]);
+      expect(outcomeOf(cutAt(bytes, cuts))).toEqual(whole);
+      expect(outcomeOf(Array.from(bytes, (each) => Buffer.from([each])))).toEqual(whole);
+    }),
+    FUZZ,
   );
 });
 

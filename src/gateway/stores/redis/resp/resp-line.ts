@@ -28,6 +28,47 @@ export function expectLineEnd(chunk: Buffer, at: number): void {
   if (chunk[at] !== CR || chunk[at + 1] !== LF) throw unreadable('a line without its end');
 }
 
+const STAR = 42;
+const COLON = 58;
+/** Every number of so many digits is a safe integer. */
+const MOST_DIGITS = 15;
+const MOST_INTEGERS = 10_000;
+
+/**
+ * The fast way for what scripts reply: a list of integers that has arrived as a whole. Undefined for anything else, which
+ * is then read line by line.
+ */
+export function integersAt(
+  chunk: Buffer,
+  start: number,
+): { readonly integers: number[]; readonly next: number } | undefined {
+  if (chunk[start] !== STAR) return undefined;
+  let at = start + 1;
+  let number = 0;
+  /** Moves behind the digits and the line end after them. */
+  const readDigits = (): boolean => {
+    const first = at;
+    number = 0;
+    for (let digit = (chunk[at] as number) - ZERO; digit >= 0 && digit <= 9; ) {
+      number = 10 * number + digit;
+      digit = (chunk[++at] as number) - ZERO;
+    }
+    if (at === first || at - first > MOST_DIGITS) return false;
+    at += 2;
+    return chunk[at - 2] === CR && chunk[at - 1] === LF;
+  };
+  if (!readDigits() || number === 0 || number > MOST_INTEGERS) return undefined;
+  const integers: number[] = [];
+  for (let missing = number; missing > 0; missing--) {
+    if (chunk[at++] !== COLON) return undefined;
+    const isNegative = chunk[at] === MINUS;
+    if (isNegative) at++;
+    if (!readDigits()) return undefined;
+    integers.push(isNegative ? -number : number);
+  }
+  return { integers, next: at };
+}
+
 export function parseInteger(chunk: Buffer, at: number, end: number): number {
   const sign = chunk[at];
   if (sign === MINUS) return -parseDigits(chunk, at + 1, end);

@@ -7,6 +7,7 @@
 import { ReplyError } from 'ioredis';
 import {
   expectLineEnd,
+  integersAt,
   lineEnd,
   parseBlob,
   parseInteger,
@@ -89,6 +90,12 @@ export class ReplyDecoder {
     }
     let at = this.#blob === undefined ? 0 : this.#continueBlob(this.#blob, chunk);
     while (at < chunk.length) {
+      const found = this.#lists.length === 0 ? integersAt(chunk, at) : undefined;
+      if (found !== undefined) {
+        this.#listener.onReply(found.integers);
+        at = found.next;
+        continue;
+      }
       const end = lineEnd(chunk, at);
       if (end === -1) {
         this.#rest = Buffer.from(chunk.subarray(at));
