@@ -6,6 +6,7 @@ import { ConnectionError, ErrorCode } from './frames.ts';
 import { CompressionError } from './hpack/compression-error.ts';
 import { CLOSE_ABOVE_BYTES, LINGER_MS, PAUSE_ABOVE_BYTES } from './limits.ts';
 import { Outbox } from './outbox.ts';
+import type { ReceiveWindow } from './receive-window.ts';
 import { Receiver } from './receiver.ts';
 import { Requests } from './requests.ts';
 import { Sender } from './sender.ts';
@@ -41,6 +42,7 @@ export class Connection implements Writable {
   readonly #reader: FrameReader;
   readonly #receiver: Receiver;
   readonly #departure: Departure;
+  readonly #window: ReceiveWindow;
   isDue = false;
   #chunk = NO_BYTES;
   /** Nothing is answered any more. */
@@ -59,12 +61,13 @@ export class Connection implements Writable {
     });
     const streams = this.#streams;
     const requests = new Requests(streams, sender, options.onRequest);
+    this.#window = requests.window;
     this.#departure = new Departure({ streams, sender, requests, onGoaway: writeSoon, onDone });
     const onPong = (payload: Buffer) => this.#pong(payload);
     this.#receiver = new Receiver({ streams, sender, requests, onPong });
     this.#reader = new FrameReader((frame) => this.#receiver.frame(frame));
     this.#outbox.addFrame(OWN_SETTINGS, 0);
-    requests.open();
+    this.#window.open();
     this.#listen();
     writeSoon();
   }
@@ -98,10 +101,11 @@ export class Connection implements Writable {
       else throw error;
       return;
     }
-    if (!this.#outbox.isEmpty) this.#options.writes.atEndOfTurn(this);
+    if (!this.#outbox.isEmpty || this.#window.isDue) this.#options.writes.atEndOfTurn(this);
   };
 
   flush(): void {
+    if (!this.#isOver) this.#window.credit();
     if (!this.#outbox.isEmpty) this.#options.guard.enter(this.#write);
   }
 

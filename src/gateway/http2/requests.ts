@@ -31,7 +31,7 @@ export interface ReceivedBlock {
 export class Requests {
   readonly #streams: Streams;
   readonly #onRequest: (stream: Http2Stream) => void;
-  readonly #window: ReceiveWindow;
+  readonly window: ReceiveWindow;
   readonly #decoder = new HeaderDecoder(HEADER_TABLE_BYTES);
   readonly #fields = new FieldCollector();
   readonly #addField = (name: string, value: string) => this.#fields.add(name, value);
@@ -42,12 +42,8 @@ export class Requests {
 
   constructor(streams: Streams, sender: Sender, onRequest: (stream: Http2Stream) => void) {
     this.#streams = streams;
-    this.#window = new ReceiveWindow(sender);
+    this.window = new ReceiveWindow(sender);
     this.#onRequest = onRequest;
-  }
-
-  open(): void {
-    this.#window.open();
   }
 
   refuseAbove(id: number): void {
@@ -70,7 +66,7 @@ export class Requests {
   data(frame: Frame): void {
     const { flags, payload, stream: id } = frame;
     if (id === 0 || this.#streams.isIdle(id)) throw new ConnectionError(ErrorCode.protocol);
-    this.#window.take(payload.length);
+    this.window.take(payload.length);
     const body = withoutPadding(frame);
     const isLast = (flags & Flag.endStream) !== 0;
     if (body.length === 0 && !isLast) this.control(1);
@@ -145,8 +141,7 @@ export class Requests {
 
   #mistakeOf(stream: OpenStream, sentBytes: number, bodyBytes: number): number {
     if (stream.hasRequestEnded) return ErrorCode.streamClosed;
-    stream.receiveWindow -= sentBytes;
-    if (stream.receiveWindow < 0) return ErrorCode.flowControl;
+    if (!this.window.takeOf(stream, sentBytes)) return ErrorCode.flowControl;
     this.#streams.receive(stream, bodyBytes);
     if (stream.receivedBytes > (stream.announcedBytes ?? Number.POSITIVE_INFINITY)) {
       return ErrorCode.protocol;
@@ -157,7 +152,6 @@ export class Requests {
   #hand(stream: OpenStream, body: Buffer, isLast: boolean): void {
     if (isLast) this.#end(stream, body);
     else if (body.length > 0) stream.listener?.onData(body, false);
-    if (!stream.isGone && !isLast) this.#window.credit(stream);
   }
 
   #end(stream: OpenStream, body: Buffer = NO_BYTES): void {
