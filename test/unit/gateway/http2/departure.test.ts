@@ -149,7 +149,8 @@ test('a peer that disconnects ends its streams, each once', async () => {
     await gone.says(opened(1), asked(3));
     const socket = other.accepted.at(-1);
     gone.socket[end]();
-    while (socket?.closed === false) await new Promise(setImmediate);
+    await gone.until(() => closed.length === 2);
+    expect(socket?.destroyed).toBe(true);
     expect(closed).toEqual([0, 1]);
     expect(streams.map(({ isGone }) => isGone)).toEqual([true, true]);
     streams[0]?.respond(HEAD);
