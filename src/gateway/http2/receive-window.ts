@@ -1,8 +1,8 @@
 /** How much a peer may send on a connection, and when it may send more: https://www.rfc-editor.org/rfc/rfc9113#section-5.2 */
 import { ConnectionError, ErrorCode } from './frames.ts';
 import { CONNECTION_WINDOW, STREAM_WINDOW } from './limits.ts';
-import type { OpenStream } from './open-stream.ts';
 import type { Sender } from './sender.ts';
+import type { Http2Stream } from './stream.ts';
 
 /**
  * Every byte of a DATA frame is credited, also padding and bytes of streams that are gone, and at the next write. Credit
@@ -11,15 +11,10 @@ import type { Sender } from './sender.ts';
 export class ReceiveWindow {
   readonly #sender: Sender;
   #left = CONNECTION_WINDOW;
-  #due: OpenStream[] = [];
+  #due: Http2Stream[] = [];
 
   constructor(sender: Sender) {
     this.#sender = sender;
-  }
-
-  /** Call it once, after the settings. A peer begins with the size that streams have. */
-  open(): void {
-    this.#sender.credit(0, CONNECTION_WINDOW - STREAM_WINDOW);
   }
 
   /** Throws ConnectionError if the peer sent more than it had credit for. */
@@ -29,7 +24,7 @@ export class ReceiveWindow {
   }
 
   /** The same for one stream. Returns whether the peer had credit. */
-  takeOf(stream: OpenStream, bytes: number): boolean {
+  takeOf(stream: Http2Stream, bytes: number): boolean {
     const wasHalf = isHalf(stream.receiveWindow, STREAM_WINDOW);
     stream.receiveWindow -= bytes;
     if (!wasHalf && isHalf(stream.receiveWindow, STREAM_WINDOW)) this.#due.push(stream);

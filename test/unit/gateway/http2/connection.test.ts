@@ -218,3 +218,23 @@ test('a request with its headers in several frames is one request', async () => 
     expect(says).toEqual(answerOn(stream));
   }
 });
+
+test('a connection that has ended is not kept', async () => {
+  const server = await startPeerServer(started);
+  const peers = [await server.connected(), await server.connected()];
+  for (const peer of peers) await peer.says();
+  const [gone, kept] = server.accepted as [Socket, Socket];
+  peers[0]?.socket.destroy();
+  while (!gone.closed) await new Promise(setImmediate);
+  const ended: Socket[] = [];
+  for (const socket of [gone, kept]) {
+    const write = socket.write.bind(socket);
+    socket.write = (chunk: Uint8Array) => {
+      ended.push(socket);
+      return write(chunk);
+    };
+  }
+  server.server.close();
+  await peers[1]?.until(() => ended.length > 0);
+  expect(ended).toEqual([kept]);
+});
