@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'gateway/config': ['gateway/core', 'gateway/dialects'],
   'gateway/dialects': ['gateway/core', 'gateway/protobuf'],
   'gateway/stores': ['gateway/config', 'gateway/core'],
+  'gateway/http2': [],
   'gateway/protobuf': [],
   'gateway/core': [],
   'cli/policy-tests': ['gateway/config', 'gateway/core', 'gateway/operations', 'gateway/stores'],

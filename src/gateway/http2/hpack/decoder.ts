@@ -11,7 +11,7 @@ const TABLE_SIZE = 0x20;
 /** A peer begins with this size, whatever it reads later: https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2 */
 const FIRST_TABLE_BYTES = 4_096;
 
-export type OnField = (name: string, value: string) => void;
+type OnField = (name: string, value: string) => void;
 
 export class HeaderDecoder {
   readonly #maxTableBytes: number;
