@@ -12,6 +12,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HeaderDecoder } from '../../../../../src/gateway/http2/hpack/decoder.ts';
 import { encodeFields, TABLE_SIZE_ZERO } from '../../../../../src/gateway/http2/hpack/encoder.ts';
+import {
+  STATIC_NAMES,
+  STATIC_VALUES,
+} from '../../../../../src/gateway/http2/hpack/static-table.ts';
 import { ACK, END_STREAM, frame, PREFACE, Type } from '../../../../support/http2-frames.ts';
 
 type Field = readonly [name: string, value: string];
@@ -185,6 +189,30 @@ test('what nghttp2 writes is read, whatever table it is allowed', async () => {
     { numRuns: 60 },
   );
 });
+
+/** nghttp2 refuses it in HTTP/2. */
+const NOT_IN_HTTP2 = 'transfer-encoding';
+
+test('nghttp2 has the same fields for the numbers of the static table', async () => {
+  using pair = await pairOf(0);
+  const { client, server } = pair;
+  const known = STATIC_NAMES.map((name, i): Field => [name, STATIC_VALUES[i] as string]);
+  const others = known.filter(([name]) => /^[a-z]/.test(name) && name !== NOT_IN_HTTP2);
+  const statuses = known.filter(([name]) => name === ':status');
+  expect([statuses.length, others.length]).toEqual([7, 46]);
+  for (const status of statuses) {
+    server.answer = [status, ...others];
+    expect(encodeFields(server.answer)).toHaveLength(1 + others.length);
+    const headers = await send(client, { ':path': '/' });
+    const expected = [[':status', Number(status[1])], ...others];
+    expect(Object.entries(headers).map(([name, value]) => [name, ofList(value)])).toEqual(expected);
+  }
+});
+
+/** Node makes a list of `set-cookie`. */
+function ofList(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
+}
 
 test('nghttp2 reads what is written to it', async () => {
   const answered = fc.tuple(
