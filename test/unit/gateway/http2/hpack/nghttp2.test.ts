@@ -118,11 +118,9 @@ async function announce({ client, server }: Pair, tableBytes: number): Promise<v
 
 async function send(client: ClientHttp2Session, fields: OutgoingHttpHeaders) {
   const stream = client.request(fields, { endStream: true });
-  const closed = once(stream, 'close');
-  const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
   stream.resume();
-  await closed;
-  return headers;
+  const [[headers]] = await Promise.all([once(stream, 'response'), once(stream, 'close')]);
+  return headers as IncomingHttpHeaders;
 }
 
 /** Names that Node does not give a meaning of their own, known and unknown to the static table. */
@@ -190,27 +188,29 @@ test('what nghttp2 writes is read, whatever table it is allowed', async () => {
   );
 });
 
-/** nghttp2 refuses it in HTTP/2. */
-const NOT_IN_HTTP2 = 'transfer-encoding';
+/** nghttp2 refuses these with the empty value that the static table has. */
+const REFUSED = ['content-length', 'transfer-encoding'];
 
 test('nghttp2 has the same fields for the numbers of the static table', async () => {
   using pair = await pairOf(0);
   const { client, server } = pair;
   const known = STATIC_NAMES.map((name, i): Field => [name, STATIC_VALUES[i] as string]);
-  const others = known.filter(([name]) => /^[a-z]/.test(name) && name !== NOT_IN_HTTP2);
+  const others = known.filter(([name]) => /^[a-z]/.test(name) && !REFUSED.includes(name));
   const statuses = known.filter(([name]) => name === ':status');
-  expect([statuses.length, others.length]).toEqual([7, 46]);
+  expect([statuses.length, others.length]).toEqual([7, 45]);
   for (const status of statuses) {
     server.answer = [status, ...others];
     expect(encodeFields(server.answer)).toHaveLength(1 + others.length);
     const headers = await send(client, { ':path': '/' });
     const expected = [[':status', Number(status[1])], ...others];
-    expect(Object.entries(headers).map(([name, value]) => [name, ofList(value)])).toEqual(expected);
+    expect(Object.entries(headers).map(([name, value]) => [name, firstOf(value)])).toEqual(
+      expected,
+    );
   }
 });
 
 /** Node makes a list of `set-cookie`. */
-function ofList(value: unknown): unknown {
+function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
 
