@@ -8,16 +8,22 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Culprit, findCulprit } from './culprit.ts';
+import { strictMistake } from './grpc/strict/strict-caller.ts';
 import { grpcPlan } from './grpc/target.ts';
 import { httpPlan } from './http/target.ts';
 import { ADMIN_TOKEN, opsPlan } from './ops/target.ts';
 import type { Plan } from './plan.ts';
-import { type MakePlan, memoryText, run } from './run.ts';
+import { type Beside, type MakePlan, memoryText, run } from './run.ts';
 
-const TARGETS: Readonly<Record<string, MakePlan>> = {
-  grpc: grpcPlan,
-  http: httpPlan,
-  ops: opsPlan,
+interface Target {
+  readonly plan: MakePlan;
+  readonly beside?: Beside;
+}
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  grpc: { plan: grpcPlan, beside: (random, { places }) => strictMistake(random, places.grpc) },
+  http: { plan: httpPlan },
+  ops: { plan: opsPlan },
 };
 
 const { values, positionals } = parseArgs({
@@ -32,7 +38,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
+async function fuzz(name: string, { plan, beside }: Target): Promise<boolean> {
   const [seed, seconds, workers] = [values.seed, values.seconds, values.workers].map(Number);
   if (!isCount(seed) || !isCount(seconds) || !isCount(workers)) {
     throw new Error('--seed, --seconds and --workers take a number');
@@ -45,9 +51,10 @@ async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
   const startMs = performance.now();
   const took = () => `${((performance.now() - startMs) / 1_000).toFixed(1)} s`;
   const onProgress = (text: string) => console.log(`  ${took()}: ${text}`);
-  const outcome = await run({ gateway, plan, seed, seconds, onProgress });
-  const { connections, checks, problems, suspects, before, after, oddLines } = outcome;
-  console.log(`  ${connections} connections and ${checks} ordinary checks in ${took()}`);
+  const outcome = await run({ gateway, plan, beside, seed, seconds, onProgress });
+  const { connections, besides, checks, problems, suspects, before, after, oddLines } = outcome;
+  const others = `${besides} strict connections and ${checks} ordinary checks`;
+  console.log(`  ${connections} connections, ${others} in ${took()}`);
   console.log(`  before: ${memoryText(before)}; after: ${memoryText(after)}`);
   if (oddLines.length > 0) console.log('  printed:', oddLines.join('\n    '));
   if (problems.length === 0) return true;
@@ -88,8 +95,8 @@ function isCount(value: number | undefined): value is number {
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const [name = ''] = positionals;
-const plan = TARGETS[name];
-if (plan === undefined) {
+const target = TARGETS[name];
+if (target === undefined) {
   console.error(`Name one of ${Object.keys(TARGETS).join(', ')}.`);
   process.exitCode = 2;
-} else if (!(await fuzz(name, plan))) process.exitCode = 1;
+} else if (!(await fuzz(name, target))) process.exitCode = 1;
