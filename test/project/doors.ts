@@ -87,6 +87,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'iso-time.ts',
   ],
   'gateway/dialects': ['index.ts', 'shared/answer.ts'],
+  'gateway/http2': ['header-block.ts', 'server.ts', 'stream.ts'],
   'gateway/operations': [
     'client-name.ts',
     'explain-text.ts',

@@ -18,7 +18,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'gateway/stores',
     'gateway/telemetry',
   ],
-  'gateway/server': ['gateway/config', 'gateway/core', 'gateway/operations', 'gateway/protobuf'],
+  'gateway/server': [
+    'gateway/config',
+    'gateway/core',
+    'gateway/http2',
+    'gateway/operations',
+    'gateway/protobuf',
+  ],
   'gateway/operations': [
     'gateway/config',
     'gateway/core',
@@ -33,6 +39,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'gateway/config': ['gateway/core', 'gateway/dialects'],
   'gateway/dialects': ['gateway/core', 'gateway/protobuf'],
   'gateway/stores': ['gateway/config', 'gateway/core'],
+  'gateway/http2': [],
   'gateway/protobuf': [],
   'gateway/core': [],
   'cli/policy-tests': ['gateway/config', 'gateway/core', 'gateway/operations', 'gateway/stores'],

@@ -1,24 +1,36 @@
 /** A server of HTTP/2 on connections that others accept (https://www.rfc-editor.org/rfc/rfc9113). */
 import type { Socket } from 'node:net';
+import { Connection, type Guard } from './connection.ts';
+import { PING_EVERY_MS, PING_WITHIN_MS, SWEEP_EVERY_MS } from './limits.ts';
 import type { Http2Stream } from './stream.ts';
-
-/** Closes the connection if the work throws. */
-export interface Guard {
-  /** Calls into Node for the connection. */
-  enter(work: () => void): void;
-  /** Does the server's own work for the connection. */
-  leave(work: () => void): void;
-}
+import { Writes } from './writes.ts';
 
 export type OnRequest = (stream: Http2Stream) => void;
 
 export function createHttp2Server() {
+  const open = new Set<Connection>();
+  const writes = new Writes();
+  const onClosed = (connection: Connection) => open.delete(connection);
+  const pings = setInterval(() => {
+    for (const connection of open) connection.ping();
+    const pinged = [...open];
+    setTimeout(() => {
+      for (const connection of pinged) connection.closeIfSilent();
+    }, PING_WITHIN_MS).unref();
+  }, PING_EVERY_MS).unref();
+  const sweeps = setInterval(() => {
+    for (const connection of open) connection.sweep();
+  }, SWEEP_EVERY_MS).unref();
   return {
-    /** `socket` is one of TCP or TLS. */
-    open(_socket: Socket, _guard: Guard, _onRequest: OnRequest): void {
-      throw new Error('not written yet');
+    /** `socket` is one of TCP or TLS. A client of anything but HTTP/2 is disconnected (h2c needs prior knowledge). */
+    open(socket: Socket, guard: Guard, onRequest: OnRequest): void {
+      open.add(new Connection(socket, { guard, writes, onRequest, onClosed }));
     },
     /** Makes peers send new requests elsewhere, and closes each connection when its streams have ended. */
-    close(): void {},
+    close(): void {
+      clearInterval(pings);
+      clearInterval(sweeps);
+      for (const connection of open) connection.depart();
+    },
   };
 }

@@ -1,19 +1,20 @@
 /** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), calls of other services, and health checks. */
-import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/environment.ts';
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
+import { headerBlock } from '../../http2/header-block.ts';
+import { createHttp2Server } from '../../http2/server.ts';
+import type { Http2Stream } from '../../http2/stream.ts';
 import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import type { HandleCheck, PendingCheck } from '../handler.ts';
-import { GrpcCall } from './grpc-call.ts';
+import { GrpcCall, type Method, refuseCall } from './grpc-call.ts';
 import { createHealth } from './health.ts';
-import { createSessions, type PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
-import { FAULT, NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
+import { FAULT, NOT_ABOUT_HTTP, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 
 /** It has one method, with one message each way. */
 interface UnaryService {
@@ -34,20 +35,12 @@ interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly services: readonly UnaryService[];
 }
 
-/** Answers one call. Throws MalformedMessage. */
-type Method = (call: GrpcCall, message: Buffer, caller: Caller) => void;
-
-interface Caller {
-  readonly headers: IncomingHttpHeaders;
-  readonly address: string;
-}
-
 const AUTHORIZATION = 'envoy.service.auth.v3.Authorization';
 const HEALTH = '/grpc.health.v1.Health';
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
 /** From the connection to the headers of its first request, with the TLS handshake. */
 const FIRST_REQUEST_MS = 5_000;
-const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
+const UNSUPPORTED_MEDIA_TYPE = headerBlock([[':status', '415']]);
 
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   const { services, onConnectionFault } = options;
@@ -62,13 +55,13 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
     [`${HEALTH}/Watch`, health.watch],
   ]);
   const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
-  const sessions = createSessions();
+  const http2 = createHttp2Server();
 
   const answerOn = (connection: Socket, guard: ConnectionGuard) => {
     const address = guard.connection.remoteAddress ?? '';
-    sessions.open(connection, guard, (stream, headers) => {
+    http2.open(connection, guard, (stream) => {
       connections.hasRequest(guard.connection);
-      answerStream(stream, { headers, address }, methods);
+      answerStream(stream, address, methods);
     });
   };
   const secure = options.tls && secureConnections(options.tls, answerOn);
@@ -84,12 +77,11 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
     },
     /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
     drain(): void {
-      // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
       health.stopServing();
     },
     async close(withinMs: number): Promise<void> {
       health.close();
-      sessions.close();
+      http2.close();
       secure?.close();
       await connections.ended(withinMs);
     },
@@ -97,28 +89,18 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
 }
 
 function answerStream(
-  stream: PeerStream,
-  caller: Caller,
+  stream: Http2Stream,
+  address: string,
   methods: ReadonlyMap<string, Method>,
 ): void {
-  const { headers } = caller;
-  if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+  const { ':path': path, 'content-type': type } = stream.headers;
+  if (!CONTENT_TYPE.test(String(type))) {
     stream.refuse(UNSUPPORTED_MEDIA_TYPE);
     return;
   }
-  const call = new GrpcCall(stream);
-  const method = methods.get(headers[':path'] ?? '');
-  if (method === undefined) {
-    call.fail(UNKNOWN_METHOD);
-    return;
-  }
-  call.read(headers, (message) => {
-    try {
-      method(call, message, caller);
-    } catch (error) {
-      call.fail(statusOfError(error));
-    }
-  });
+  const method = methods.get(String(path));
+  if (method === undefined) refuseCall(stream, UNKNOWN_METHOD);
+  else stream.listener = new GrpcCall(stream, address, method);
 }
 
 type KnowsSecret = ReturnType<typeof compileSecretCheck>;
@@ -130,8 +112,8 @@ function serviceMethod(
 ): [path: string, method: Method] {
   return [
     `/${service.name}/${service.method}`,
-    (call, message, { headers }) => {
-      if (knowsSecret(headers)) service.handle(call, message, headers);
+    (call, message) => {
+      if (knowsSecret(call.headers)) service.handle(call, message, call.headers);
       else {
         onUnauthorized();
         call.fail(UNAUTHORIZED);
@@ -142,13 +124,13 @@ function serviceMethod(
 
 function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: KnowsSecret): Method {
   const { dialect, handleCheck, onUnauthorized } = options;
-  return (call, message, { headers, address }) => {
-    if (!knowsSecret(headers)) {
+  return (call, message) => {
+    if (!knowsSecret(call.headers)) {
       onUnauthorized();
       call.answer(dialect.write(dialect.unauthorized));
       return;
     }
-    const request = dialect.parse(message, address, headers);
+    const request = dialect.parse(message, call.address, call.headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
     else handleCheck(new GrpcCheck(dialect, call, request));
   };

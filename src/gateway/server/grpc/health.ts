@@ -35,7 +35,7 @@ export function createHealth(services: readonly string[]) {
       }
       call.write(statusMessage(status));
       watches.add(call);
-      call.onClosed(() => watches.delete(call));
+      call.whenClosed(() => watches.delete(call));
     },
     stopServing(): void {
       status = NOT_SERVING;

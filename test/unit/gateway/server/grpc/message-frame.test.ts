@@ -2,7 +2,7 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MessageFrame } from '../../../../../src/gateway/server/grpc/grpc-call.ts';
+import { MessageFrame } from '../../../../../src/gateway/server/grpc/message-frame.ts';
 import {
   MALFORMED,
   NOT_ONE_MESSAGE,

@@ -1,0 +1,100 @@
+/** The frames of HTTP/2: https://www.rfc-editor.org/rfc/rfc9113#section-6 */
+
+export const FrameType = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+export const Flag = {
+  ack: 0x1,
+  endStream: 0x1,
+  endHeaders: 0x4,
+  padded: 0x8,
+  priority: 0x20,
+} as const;
+
+/** Section 7. */
+export const ErrorCode = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  streamClosed: 5,
+  frameSize: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compression: 9,
+  enhanceYourCalm: 11,
+} as const;
+
+export const FRAME_HEAD_BYTES = 9;
+/** Without another setting, a peer sends no longer payload (section 4.2). */
+export const MAX_PAYLOAD_BYTES = 16_384;
+/** The largest stream id, window and increment. */
+export const MAX_31_BITS = 0x7fffffff;
+
+/** The reader uses one object for all frames of a connection. */
+export interface Frame {
+  type: number;
+  flags: number;
+  stream: number;
+  /** It refers to the bytes as they were read. */
+  payload: Buffer;
+}
+
+export interface FrameHead {
+  readonly length: number;
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+}
+
+export function writeFrameHead(bytes: Buffer, at: number, head: FrameHead): void {
+  const { length, stream } = head;
+  bytes[at] = length >>> 16;
+  bytes[at + 1] = length >>> 8;
+  bytes[at + 2] = length;
+  bytes[at + 3] = head.type;
+  bytes[at + 4] = head.flags;
+  writeUint32(bytes, at + 5, stream);
+}
+
+export function writeUint32(bytes: Buffer, at: number, value: number): void {
+  bytes[at] = value >>> 24;
+  bytes[at + 1] = value >>> 16;
+  bytes[at + 2] = value >>> 8;
+  bytes[at + 3] = value;
+}
+
+/** Without the highest bit, which is reserved. */
+export function readUint31(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) & MAX_31_BITS;
+}
+
+/** The connection must be closed with this code (section 5.4.1). */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`HTTP/2 error ${code}`);
+    this.code = code;
+  }
+}
+
+/** The payload of a DATA or HEADERS frame without its padding (section 6.1). Throws ConnectionError. */
+export function withoutPadding({ flags, payload }: Frame): Buffer {
+  if ((flags & Flag.padded) === 0) return payload;
+  if (payload.length === 0) throw new ConnectionError(ErrorCode.frameSize);
+  const end = payload.length - (payload[0] as number);
+  if (end < 1) throw new ConnectionError(ErrorCode.protocol);
+  return payload.subarray(1, end);
+}
