@@ -146,9 +146,9 @@ class StrictCaller {
       [`x-${this.#random.below(30)}`, 'v'.repeat(this.#random.below(150))],
     ];
     const first = this.#encoder.block(fields);
-    const authority = this.#chance(0.0)
+    const authority = this.#chance(0.3)
       ? this.#encoder.huffmanAuthority()
-      : this.#encoder.block([[':authority', this.#random.oneOf(['a'])]]);
+      : this.#encoder.block([[':authority', this.#random.oneOf(['a', 'outbound|80||r'])]]);
     return Buffer.concat([first, authority, this.#encoder.block(more)]);
   }
 
