@@ -4,23 +4,15 @@
  */
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import {
-  CHECK,
-  CHECK_MESSAGE,
-  field,
-  frame as message,
-} from '../../../../test/support/grpc-frames.ts';
 import { PREFACE } from '../../../../test/support/http2-frames.ts';
 import type { Random } from '../../../../test/support/random.ts';
 import type { Place } from '../../drive.ts';
 import { END_STREAM, FrameWriter, TYPE, uint32 } from '../frame-writer.ts';
-import type { Field } from '../hpack.ts';
-import type { Expected, ReceivedCall } from './received-call.ts';
+import { TableEncoder } from '../table-encoder.ts';
+import { KINDS, type Kind, LARGE_KINDS, requestBlock } from './kinds.ts';
+import type { ReceivedCall } from './received-call.ts';
 import { StrictConnection } from './strict-connection.ts';
-import { TableEncoder } from './table-encoder.ts';
 
-const HEALTH = '/grpc.health.v1.Health';
-const SERVING = message(Buffer.from([8, 1]));
 const CALLS = 30;
 const MOST_OPEN = 20;
 const CANCEL = 8;
@@ -28,49 +20,10 @@ const CANCEL = 8;
 const PADDED_BY = 256;
 const LARGEST_PIECE = 16_000;
 
-interface Kind {
-  readonly path: string;
-  readonly type?: string;
-  readonly bytes: (random: Random) => Buffer;
-  readonly expected: Omit<Expected, 'label'>;
+interface DataOptions {
+  readonly padding: number | undefined;
+  readonly ends: boolean;
 }
-
-const CHECK_KIND: Kind = {
-  path: CHECK,
-  bytes: () => message(CHECK_MESSAGE),
-  expected: { statuses: ['0'] },
-};
-const KINDS: readonly Kind[] = [
-  CHECK_KIND,
-  CHECK_KIND,
-  {
-    ...CHECK_KIND,
-    bytes: (random) => {
-      // A field that is skipped, longer than the windows are at first.
-      const more = field(500, Buffer.alloc(random.below(100_000), 'a'));
-      return message(Buffer.concat([CHECK_MESSAGE, more]));
-    },
-  },
-  { path: CHECK, bytes: () => message(Buffer.alloc(9, 0xff)), expected: { statuses: ['3', '13'] } },
-  { path: CHECK, bytes: () => Buffer.alloc(0), expected: { statuses: ['3', '12', '13'] } },
-  { path: '/x/Y', bytes: () => message(Buffer.alloc(50)), expected: { statuses: ['12'] } },
-  {
-    path: CHECK,
-    type: 'text/plain',
-    bytes: () => Buffer.from('text'),
-    expected: { statuses: ['HTTP 415'] },
-  },
-  {
-    path: `${HEALTH}/Check`,
-    bytes: () => message(Buffer.alloc(0)),
-    expected: { statuses: ['0'], body: SERVING },
-  },
-  {
-    path: `${HEALTH}/Watch`,
-    bytes: () => message(Buffer.alloc(0)),
-    expected: { statuses: [], staysOpen: true },
-  },
-];
 
 /** Resolves to what is wrong with what the server sent. */
 export async function strictMistake(random: Random, place: Place): Promise<string | undefined> {
@@ -89,6 +42,7 @@ class StrictCaller {
   readonly #writer: FrameWriter;
   /** How long the pieces are into which the bytes of the connection are cut. */
   readonly #pieces: number;
+  readonly #kinds: readonly Kind[];
   #next = 1;
 
   constructor(random: Random, connection: StrictConnection) {
@@ -97,13 +51,14 @@ class StrictCaller {
     this.#encoder = new TableEncoder(random);
     this.#writer = new FrameWriter(random, () => false);
     this.#pieces = random.oneOf([1, 20, 300, 100_000, 100_000]);
+    this.#kinds = random.next() < 0.1 ? LARGE_KINDS : KINDS;
   }
 
   async mistake(): Promise<string | undefined> {
     this.#connection.write(Buffer.from(PREFACE));
     this.#settings();
     for (let left = CALLS; left > 0 && this.#connection.mistake === undefined; left--) {
-      const { calls } = this.#connection;
+      const { calls } = this.#connection.windows;
       const open = [...calls.values()].filter((call) => !call.hasEnded && !call.isReset);
       if (open.length >= MOST_OPEN) await this.#finish();
       await this.#call();
@@ -121,11 +76,11 @@ class StrictCaller {
   async #call(): Promise<void> {
     const id = this.#next;
     this.#next += this.#random.oneOf([2, 2, 2, 10]);
-    const kind = this.#random.oneOf(KINDS);
+    const kind = this.#random.oneOf(this.#kinds);
     const label = `${kind.path} as ${kind.type ?? 'gRPC'} on ${id}`;
     const call = this.#connection.open(id, { ...kind.expected, label });
     const withTrailers = this.#chance(0.1);
-    this.#writer.headers(label, id, this.#block(kind), false);
+    this.#writer.headers(label, id, requestBlock(kind, this.#encoder, this.#random), false);
     await this.#body(id, call, { bytes: kind.bytes(this.#random), ends: !withTrailers });
     if (call.isReset) return;
     if (withTrailers) {
@@ -134,25 +89,11 @@ class StrictCaller {
     if (kind.expected.staysOpen ? this.#chance(0.5) : this.#chance(0.05)) this.#reset(id, call);
   }
 
-  #block({ path, type = 'application/grpc' }: Kind): Buffer {
-    const fields: Field[] = [
-      [':method', 'POST'],
-      [':scheme', 'http'],
-      [':path', path],
-    ];
-    const more: Field[] = [
-      ['content-type', type],
-      ['te', 'trailers'],
-      [`x-${this.#random.below(30)}`, 'v'.repeat(this.#random.below(150))],
-    ];
-    const first = this.#encoder.block(fields);
-    const authority = this.#chance(0.3)
-      ? this.#encoder.huffmanAuthority()
-      : this.#encoder.block([[':authority', this.#random.oneOf(['a', 'outbound|80||r'])]]);
-    return Buffer.concat([first, authority, this.#encoder.block(more)]);
-  }
-
-  async #body(id: number, call: ReceivedCall, { bytes, ends }: Body): Promise<void> {
+  async #body(
+    id: number,
+    call: ReceivedCall,
+    { bytes, ends }: { bytes: Buffer; ends: boolean },
+  ): Promise<void> {
     let at = 0;
     do {
       if (this.#chance(0.02)) return this.#reset(id, call);
@@ -160,18 +101,19 @@ class StrictCaller {
       let length = Math.min(most, bytes.length - at);
       const padding = this.#chance(0.3) ? this.#random.below(PADDED_BY) : undefined;
       const cost = length + (padding === undefined ? 0 : padding + 1);
-      if (this.#connection.sendable(call) < cost) {
+      if (this.#connection.windows.sendable(call) < cost) {
         await this.#write();
-        const fits = () => this.#connection.sendable(call) >= cost || call.hasEnded;
+        const fits = () => this.#connection.windows.sendable(call) >= cost || call.hasEnded;
         await this.#connection.until(`${cost} bytes of a request may be sent`, fits);
         if (this.#connection.mistake !== undefined) return;
         // It has its answer, and its rest is not wanted.
-        if (call.hasEnded && this.#connection.sendable(call) < cost) return this.#reset(id, call);
+        if (call.hasEnded && this.#connection.windows.sendable(call) < cost)
+          return this.#reset(id, call);
       }
       if (this.#chance(0.05)) length = 0;
       const isLast = at + length === bytes.length;
       const paid = length + (padding === undefined ? 0 : padding + 1);
-      this.#connection.spend(call, paid);
+      this.#connection.windows.sent(call, paid);
       this.#data(id, bytes.subarray(at, at + length), { padding, ends: isLast && ends });
       at += length;
       if (this.#chance(0.1)) this.#between();
@@ -238,15 +180,17 @@ class StrictCaller {
   /** Mostly little. */
   #grant(): void {
     const by = this.#random.oneOf([1, 1, 10, 1_000]);
-    if (this.#connection.receiveWindow < 1_000_000) this.#connection.grant(0, by);
-    const open = [...this.#connection.calls].filter(([, call]) => !call.hasEnded && !call.isReset);
+    if (this.#connection.windows.receive < 1_000_000) this.#connection.grant(0, by);
+    const open = [...this.#connection.windows.calls].filter(
+      ([, call]) => !call.hasEnded && !call.isReset,
+    );
     if (open.length > 0) this.#connection.grant(this.#random.oneOf(open)[0], by);
   }
 
   /** Waits for the answers, and grants what they need: all at once, or byte by byte. */
   async #finish(): Promise<void> {
     const connection = this.#connection;
-    for (const [id, call] of connection.calls) {
+    for (const [id, call] of connection.windows.calls) {
       if (call.hasEnded || call.isReset) continue;
       if (call.expected.staysOpen) {
         this.#reset(id, call);
@@ -255,7 +199,7 @@ class StrictCaller {
       await this.#write();
       const step = this.#random.oneOf([1, 20, 10_000]);
       while (!call.hasEnded && connection.mistake === undefined) {
-        if (connection.receiveWindow < 10_000) connection.grant(0, 65_535);
+        if (connection.windows.receive < 10_000) connection.grant(0, 65_535);
         if (call.receiveWindow < 1) connection.grant(id, step - call.receiveWindow);
         const before = call.receiveWindow;
         const moved = () => call.hasEnded || call.receiveWindow !== before;
@@ -278,14 +222,4 @@ class StrictCaller {
   #chance(chance: number): boolean {
     return this.#random.next() < chance;
   }
-}
-
-interface Body {
-  readonly bytes: Buffer;
-  readonly ends: boolean;
-}
-
-interface DataOptions {
-  readonly padding: number | undefined;
-  readonly ends: boolean;
 }
