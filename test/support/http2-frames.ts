@@ -11,9 +11,13 @@ export const END_STREAM = 1;
 export const Type = {
   data: 0,
   headers: 1,
+  priority: 2,
   reset: 3,
   settings: 4,
+  pushPromise: 5,
   ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
   continuation: 9,
 } as const;
 

@@ -4,15 +4,21 @@ import { Departure } from './departure.ts';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError, ErrorCode } from './frames.ts';
 import { CompressionError } from './hpack/compression-error.ts';
-import { CLOSE_ABOVE_BYTES, LINGER_MS, PAUSE_ABOVE_BYTES } from './limits.ts';
+import {
+  CLOSE_ABOVE_BYTES,
+  CONNECTION_WINDOW,
+  LINGER_MS,
+  PAUSE_ABOVE_BYTES,
+  STREAM_WINDOW,
+} from './limits.ts';
 import { Outbox } from './outbox.ts';
+import { ReceiveWindow } from './receive-window.ts';
 import { Receiver } from './receiver.ts';
-import { Requests } from './requests.ts';
+import { type OnRequest, Requests } from './requests.ts';
 import { Sender } from './sender.ts';
 import { OWN_SETTINGS } from './settings.ts';
-import type { Http2Stream } from './stream.ts';
 import { Streams } from './streams.ts';
-import type { Writable, Writes } from './writes.ts';
+import type { Writes } from './writes.ts';
 
 /** If the work throws, it closes the connection, and throws nothing. */
 export interface Guard {
@@ -25,23 +31,23 @@ export interface Guard {
 export interface ConnectionOptions {
   readonly guard: Guard;
   readonly writes: Writes;
-  readonly onRequest: (stream: Http2Stream) => void;
+  readonly onRequest: OnRequest;
   readonly onClosed: (connection: Connection) => void;
 }
 
 const PING = Buffer.from('present?');
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-export class Connection implements Writable {
+export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #outbox = new Outbox();
   readonly #sender = new Sender(this.#outbox);
+  readonly #window = new ReceiveWindow(this.#sender);
   readonly #streams: Streams;
   readonly #reader: FrameReader;
   readonly #receiver: Receiver;
   readonly #departure: Departure;
-  isDue = false;
   #chunk = NO_BYTES;
   /** Nothing is answered any more. */
   #isOver = false;
@@ -58,13 +64,14 @@ export class Connection implements Writable {
       onNone: () => this.#departure.onNone(),
     });
     const streams = this.#streams;
-    const requests = new Requests(streams, sender, options.onRequest);
+    const requests = new Requests(streams, this.#window, options.onRequest);
     this.#departure = new Departure({ streams, sender, requests, onGoaway: writeSoon, onDone });
     const onPong = (payload: Buffer) => this.#pong(payload);
     this.#receiver = new Receiver({ streams, sender, requests, onPong });
     this.#reader = new FrameReader((frame) => this.#receiver.frame(frame));
-    this.#outbox.addFrame(OWN_SETTINGS, 0);
-    requests.open();
+    sender.settings(OWN_SETTINGS, 0);
+    // A peer begins with the window that streams have.
+    sender.credit(0, CONNECTION_WINDOW - STREAM_WINDOW);
     this.#listen();
     writeSoon();
   }
@@ -98,10 +105,11 @@ export class Connection implements Writable {
       else throw error;
       return;
     }
-    if (!this.#outbox.isEmpty) this.#options.writes.atEndOfTurn(this);
+    if (!this.#outbox.isEmpty || this.#window.isDue) this.#options.writes.atEndOfTurn(this);
   };
 
   flush(): void {
+    if (!this.#isOver) this.#window.credit();
     if (!this.#outbox.isEmpty) this.#options.guard.enter(this.#write);
   }
 
@@ -137,7 +145,7 @@ export class Connection implements Writable {
       return;
     }
     this.#completedAtSweep = completed;
-    if (this.#streams.sweep()) this.#options.writes.soon(this);
+    this.#streams.sweep();
   }
 
   /** Makes the peer send new requests elsewhere, and closes the connection when its streams have ended. */

@@ -58,9 +58,9 @@ export class Departure {
     const { streams, sender, requests, onGoaway, onDone } = this.#parts;
     this.#step = 'settled';
     this.stop();
-    requests.refuseAbove(streams.lastId);
+    requests.finalId = streams.lastId;
     sender.goaway(streams.lastId, ErrorCode.none);
     onGoaway();
-    if (streams.count === 0) onDone();
+    if (streams.open.size === 0) onDone();
   }
 }

@@ -78,18 +78,14 @@ export class FrameReader {
   #complete(chunk: Buffer, from: number): number {
     let at = this.#fill(chunk, from);
     if (this.#arrived === FRAME_HEAD_BYTES && this.#begun.length === FRAME_HEAD_BYTES) {
-      const head = this.#begun;
-      const length = lengthAt(head, 0);
-      if (length > 0) {
-        this.#begun = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
-        head.copy(this.#begun);
-        at = this.#fill(chunk, at);
-      }
+      const rest = Buffer.allocUnsafe(lengthAt(this.#begun, 0));
+      this.#begun = Buffer.concat([this.#begun, rest]);
+      at = this.#fill(chunk, at);
     }
     if (this.#arrived < this.#begun.length) return at;
     const whole = this.#begun;
-    this.#begun = NO_BYTES;
     this.#arrived = 0;
+    this.#begun = NO_BYTES;
     this.#hand(whole, 0, whole.length);
     return this.#isStopped ? chunk.length : at;
   }

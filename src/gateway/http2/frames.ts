@@ -13,19 +13,12 @@ export const FrameType = {
   continuation: 9,
 } as const;
 
-export const Flag = {
-  ack: 0x1,
-  endStream: 0x1,
-  endHeaders: 0x4,
-  padded: 0x8,
-  priority: 0x20,
-} as const;
+export const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 0x20 } as const;
 
 /** Section 7. */
 export const ErrorCode = {
   none: 0,
   protocol: 1,
-  internal: 2,
   flowControl: 3,
   streamClosed: 5,
   frameSize: 6,
@@ -41,12 +34,11 @@ export const MAX_PAYLOAD_BYTES = 16_384;
 /** The largest stream id, window and increment. */
 export const MAX_31_BITS = 0x7fffffff;
 
-/** The reader uses one object for all frames of a connection. */
+/** The reader uses one object for all frames of a connection. The payload refers to the bytes as they were read. */
 export interface Frame {
   type: number;
   flags: number;
   stream: number;
-  /** It refers to the bytes as they were read. */
   payload: Buffer;
 }
 
@@ -58,20 +50,17 @@ export interface FrameHead {
 }
 
 export function writeFrameHead(bytes: Buffer, at: number, head: FrameHead): void {
-  const { length, stream } = head;
-  bytes[at] = length >>> 16;
-  bytes[at + 1] = length >>> 8;
-  bytes[at + 2] = length;
-  bytes[at + 3] = head.type;
+  bytes.writeUInt32BE((head.length << 8) | head.type, at);
   bytes[at + 4] = head.flags;
-  writeUint32(bytes, at + 5, stream);
+  bytes.writeUInt32BE(head.stream, at + 5);
 }
 
-export function writeUint32(bytes: Buffer, at: number, value: number): void {
-  bytes[at] = value >>> 24;
-  bytes[at + 1] = value >>> 16;
-  bytes[at + 2] = value >>> 8;
-  bytes[at + 3] = value;
+/** A frame of the connection, or one that gets the number of its stream when it is sent. */
+export function frameOf(type: number, flags: number, payload: Buffer): Buffer {
+  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length);
+  writeFrameHead(frame, 0, { length: payload.length, type, flags, stream: 0 });
+  payload.copy(frame, FRAME_HEAD_BYTES);
+  return frame;
 }
 
 /** Without the highest bit, which is reserved. */

@@ -1,5 +1,5 @@
 /** The headers or trailers of an answer, encoded once. */
-import { Flag, FRAME_HEAD_BYTES, FrameType, writeFrameHead } from './frames.ts';
+import { Flag, FrameType, frameOf } from './frames.ts';
 import { encodeFields, TABLE_SIZE_ZERO } from './hpack/encoder.ts';
 
 const MAX_BYTES = 8_192;
@@ -13,8 +13,8 @@ export class HeaderBlock {
 
   constructor(block: Buffer) {
     this.#block = block;
-    this.open = frameOf(block, Flag.endHeaders);
-    this.last = frameOf(block, Flag.endHeaders | Flag.endStream);
+    this.open = frameOf(FrameType.headers, Flag.endHeaders, block);
+    this.last = frameOf(FrameType.headers, Flag.endHeaders | Flag.endStream, block);
   }
 
   /** The answer to a peer that changed the size of its table (https://www.rfc-editor.org/rfc/rfc7541#section-4.2). */
@@ -28,11 +28,4 @@ export function headerBlock(fields: readonly [name: string, value: string][]): H
   const block = encodeFields(fields);
   if (block.length > MAX_BYTES) throw new RangeError(`${block.length} bytes of headers`);
   return new HeaderBlock(block);
-}
-
-function frameOf(block: Buffer, flags: number): Buffer {
-  const frame = Buffer.alloc(FRAME_HEAD_BYTES + block.length);
-  writeFrameHead(frame, 0, { length: block.length, type: FrameType.headers, flags, stream: 0 });
-  block.copy(frame, FRAME_HEAD_BYTES);
-  return frame;
 }

@@ -1,5 +1,4 @@
 /** What one connection may cost: memory, work and time. */
-import type { BudgetOptions } from './budget.ts';
 
 /** Envoy sends this many on a new connection, where it does not know the limit yet. */
 export const MAX_STREAMS = 1_024;
@@ -10,13 +9,13 @@ export const MAX_STREAMS = 1_024;
  * or the answer is late, and if the connection is closed, all its checks fail. So the limit is above what clients cause
  * in normal use.
  */
-export const RESETS: BudgetOptions = { burst: MAX_STREAMS, perSecond: 1_000 };
+export const RESETS = { burst: MAX_STREAMS, perSecond: 1_000 };
 
 /**
  * Frames that carry no part of a request: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, unknown types. Each request
  * earns some more: grpc-go sends a PING and two WINDOW_UPDATE with an answer.
  */
-export const CONTROL_FRAMES: BudgetOptions = { burst: 4_096, perSecond: 1_000 };
+export const CONTROL_FRAMES = { burst: 4_096, perSecond: 1_000 };
 export const CONTROL_FRAMES_PER_REQUEST = 8;
 
 /** Of one header block as it is sent, and of the list of its fields (RFC 9113, section 6.5.2). Envoy sends up to 60 KiB. */
@@ -27,11 +26,10 @@ export const MAX_CONTINUATIONS = 8;
 /** The size of the table with which peers compress headers: the default (section 6.5.2). */
 export const HEADER_TABLE_BYTES = 4_096;
 
-/** Bytes that a peer may send before it gets credit: for each stream the default, which no setting changes. */
+/** Bytes that a peer may send on a stream before it gets credit: the default, which no setting changes. */
 export const STREAM_WINDOW = 65_535;
-/** It bounds nothing, because bytes are credited as they arrive. */
+/** It bounds no memory, because bytes are credited as they arrive. */
 export const CONNECTION_WINDOW = 1_024 * 1_024;
-
 /** Bytes of requests that are not complete. */
 export const MAX_UNFINISHED_BYTES = 8 * 1_024 * 1_024;
 
@@ -53,3 +51,30 @@ export const PING_WITHIN_MS = 10_000;
 export const NOTICE_MS = 250;
 /** How long a peer has to read the last bytes. */
 export const LINGER_MS = 1_000;
+
+/** A token bucket: how much a peer may cause at once, and how much a second. */
+export class Budget {
+  readonly #limit: typeof RESETS;
+  #left: number;
+  #filledMs = performance.now();
+
+  constructor(limit: typeof RESETS) {
+    this.#limit = limit;
+    this.#left = limit.burst;
+  }
+
+  /** Returns whether it was allowed. */
+  take(count: number): boolean {
+    if (this.#left < count) {
+      const nowMs = performance.now();
+      this.add(((nowMs - this.#filledMs) / 1_000) * this.#limit.perSecond);
+      this.#filledMs = nowMs;
+    }
+    this.#left -= count;
+    return this.#left >= 0;
+  }
+
+  add(count: number): void {
+    this.#left = Math.min(this.#limit.burst, this.#left + count);
+  }
+}

@@ -1,7 +1,7 @@
 /** Frames of a connection that are written together. */
-import { FRAME_HEAD_BYTES, type FrameHead, writeFrameHead, writeUint32 } from './frames.ts';
+import { FRAME_HEAD_BYTES, type FrameHead, writeFrameHead } from './frames.ts';
 
-/** Every part is shorter. */
+/** Every frame is shorter. */
 const SIZE = 16_384;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
@@ -10,7 +10,7 @@ const free: Buffer[] = [];
 const MAX_FREE = 64;
 
 export class Outbox {
-  #bytes: Buffer = NO_BYTES;
+  #bytes = NO_BYTES;
   #length = 0;
   #full: Buffer[] = [];
 
@@ -18,42 +18,22 @@ export class Outbox {
     return this.#length === 0;
   }
 
-  /** A frame whose payload is text with one character for each byte. */
+  /** The payload is text with one character for each byte. */
   addText(head: FrameHead, text: string): void {
     const at = this.#reserve(FRAME_HEAD_BYTES + text.length);
     writeFrameHead(this.#bytes, at, head);
     this.#bytes.write(text, at + FRAME_HEAD_BYTES, 'latin1');
   }
 
-  /** A frame whose payload is one number of 32 bits, or several. */
-  addNumbers(head: FrameHead, numbers: readonly number[]): void {
-    let at = this.#reserve(FRAME_HEAD_BYTES + head.length);
-    writeFrameHead(this.#bytes, at, head);
-    at += FRAME_HEAD_BYTES;
-    for (const number of numbers) {
-      writeUint32(this.#bytes, at, number);
-      at += 4;
-    }
-  }
-
-  /** A frame with its payload, which gets the number of its stream. */
   addFrame(frame: Buffer, stream: number): void {
     const at = this.#reserve(frame.length);
     this.#bytes.set(frame, at);
-    writeUint32(this.#bytes, at + 5, stream);
-  }
-
-  addBytes(head: FrameHead, payload: Buffer): void {
-    const at = this.#reserve(FRAME_HEAD_BYTES + payload.length);
-    writeFrameHead(this.#bytes, at, head);
-    this.#bytes.set(payload, at + FRAME_HEAD_BYTES);
+    this.#bytes.writeUInt32BE(stream, at + 5);
   }
 
   /** A copy of all that was added. */
   take(): Buffer {
-    const last = this.#bytes.subarray(0, this.#length);
-    const taken =
-      this.#full.length === 0 ? Buffer.from(last) : Buffer.concat([...this.#full, last]);
+    const taken = Buffer.concat([...this.#full, this.#bytes.subarray(0, this.#length)]);
     if (free.length < MAX_FREE) free.push(this.#bytes);
     this.#bytes = NO_BYTES;
     this.#length = 0;
@@ -61,7 +41,7 @@ export class Outbox {
     return taken;
   }
 
-  /** Returns where the part begins. */
+  /** Returns where the frame begins. */
   #reserve(size: number): number {
     if (this.#bytes.length - this.#length < size) {
       if (this.#length > 0) this.#full.push(this.#bytes.subarray(0, this.#length));

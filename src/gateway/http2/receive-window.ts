@@ -1,41 +1,55 @@
 /** How much a peer may send on a connection, and when it may send more: https://www.rfc-editor.org/rfc/rfc9113#section-5.2 */
 import { ConnectionError, ErrorCode } from './frames.ts';
 import { CONNECTION_WINDOW, STREAM_WINDOW } from './limits.ts';
-import type { OpenStream } from './open-stream.ts';
 import type { Sender } from './sender.ts';
+import type { Http2Stream } from './stream.ts';
 
 /**
- * Every byte of a DATA frame is credited as soon as it arrives, also padding and bytes of streams that are gone. Credit
+ * Every byte of a DATA frame is credited, also padding and bytes of streams that are gone, and at the next write. Credit
  * that waited for complete messages could stop them all.
  */
 export class ReceiveWindow {
   readonly #sender: Sender;
   #left = CONNECTION_WINDOW;
+  #due: Http2Stream[] = [];
 
   constructor(sender: Sender) {
     this.#sender = sender;
   }
 
-  /** Call it once, after the settings. A peer begins with the size that streams have. */
-  open(): void {
-    this.#sender.credit(0, CONNECTION_WINDOW - STREAM_WINDOW);
-  }
-
-  /** Throws ConnectionError. */
+  /** Throws ConnectionError if the peer sent more than it had credit for. */
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left < 0) throw new ConnectionError(ErrorCode.flowControl);
-    const used = CONNECTION_WINDOW - this.#left;
-    if (used < CONNECTION_WINDOW / 2) return;
-    this.#sender.credit(0, used);
-    this.#left = CONNECTION_WINDOW;
   }
 
-  /** Lets the peer send more of a request. */
-  credit(stream: OpenStream): void {
-    const used = STREAM_WINDOW - stream.receiveWindow;
-    if (used < STREAM_WINDOW / 2) return;
-    this.#sender.credit(stream.id, used);
-    stream.receiveWindow = STREAM_WINDOW;
+  /** The same for one stream. Returns whether the peer had credit. */
+  takeOf(stream: Http2Stream, bytes: number): boolean {
+    const wasHalf = isHalf(stream.receiveWindow, STREAM_WINDOW);
+    stream.receiveWindow -= bytes;
+    if (!wasHalf && isHalf(stream.receiveWindow, STREAM_WINDOW)) this.#due.push(stream);
+    return stream.receiveWindow >= 0;
   }
+
+  /** Whether the peer waits for credit, or soon will. */
+  get isDue(): boolean {
+    return this.#due.length > 0 || isHalf(this.#left, CONNECTION_WINDOW);
+  }
+
+  credit(): void {
+    if (isHalf(this.#left, CONNECTION_WINDOW)) {
+      this.#sender.credit(0, CONNECTION_WINDOW - this.#left);
+      this.#left = CONNECTION_WINDOW;
+    }
+    for (const stream of this.#due) {
+      if (stream.hasRequestEnded) continue;
+      this.#sender.credit(stream.id, STREAM_WINDOW - stream.receiveWindow);
+      stream.receiveWindow = STREAM_WINDOW;
+    }
+    this.#due = [];
+  }
+}
+
+function isHalf(left: number, window: number): boolean {
+  return left <= window / 2;
 }

@@ -5,18 +5,34 @@ import {
   Flag,
   type Frame,
   FrameType,
+  MAX_31_BITS,
   readUint31,
   withoutPadding,
 } from './frames.ts';
 import { MAX_CONTINUATIONS, MAX_HEADER_BYTES } from './limits.ts';
-import type { Requests } from './requests.ts';
+import type { ReceivedBlock, Requests } from './requests.ts';
 import type { Sender } from './sender.ts';
-import { readIncrement, readSettings } from './settings.ts';
+import { readSettings } from './settings.ts';
 import type { Streams } from './streams.ts';
 
 const PRIORITY_BYTES = 5;
 /** Entries of SETTINGS that cost as much as another frame. */
 const SETTINGS_BYTES_PER_FRAME = 64;
+const NO_BYTES = Buffer.alloc(0);
+
+/** Those with one size. PRIORITY of another size is a mistake of its stream. */
+const SIZES: Readonly<Record<number, number>> = {
+  [FrameType.reset]: 4,
+  [FrameType.ping]: 8,
+  [FrameType.windowUpdate]: 4,
+};
+const ON_CONNECTION = new Set<number>([FrameType.settings, FrameType.ping, FrameType.goaway]);
+const ON_STREAM = new Set<number>([
+  FrameType.data,
+  FrameType.headers,
+  FrameType.priority,
+  FrameType.reset,
+]);
 
 export interface ReceiverParts {
   readonly streams: Streams;
@@ -26,12 +42,8 @@ export interface ReceiverParts {
 }
 
 /** A header block whose end has not arrived. */
-interface OpenBlock {
-  readonly stream: number;
-  readonly isLast: boolean;
-  readonly dependsOnItself: boolean;
+interface OpenBlock extends ReceivedBlock {
   readonly parts: Buffer[];
-  bytes: number;
 }
 
 export class Receiver {
@@ -39,7 +51,7 @@ export class Receiver {
   #hasSettings = false;
   #block: OpenBlock | undefined;
   /** How many frames and header blocks are complete. */
-  #completed = 0;
+  completed = 0;
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts;
@@ -49,43 +61,39 @@ export class Receiver {
     return this.#block !== undefined;
   }
 
-  get completed(): number {
-    return this.#completed;
-  }
-
   /** Throws ConnectionError and CompressionError. */
   frame(frame: Frame): void {
-    if (this.#block !== undefined) this.#continue(this.#block, frame);
-    else if (this.#hasSettings) this.#handle(frame);
-    else this.#first(frame);
-    if (this.#block === undefined) this.#completed++;
-  }
-
-  #first(frame: Frame): void {
-    if (frame.type !== FrameType.settings || (frame.flags & Flag.ack) !== 0) {
-      throw new ConnectionError(ErrorCode.protocol);
-    }
-    this.#settings(frame);
-    this.#hasSettings = true;
+    if (this.#block === undefined) this.#handle(frame);
+    else this.#continue(this.#block, frame);
+    if (this.#block === undefined) this.completed++;
   }
 
   #handle(frame: Frame): void {
-    const { requests } = this.#parts;
+    this.#checkForm(frame);
     switch (frame.type) {
       case FrameType.headers:
         this.#headers(frame);
         break;
       case FrameType.data:
-        requests.data(frame);
-        break;
-      case FrameType.windowUpdate:
-        this.#widen(frame);
+        this.#parts.requests.data(frame);
         break;
       case FrameType.reset:
         this.#reset(frame);
         break;
+      default:
+        this.#parts.requests.control(1);
+        this.#control(frame);
+    }
+  }
+
+  #control(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.windowUpdate:
+        this.#widen(frame);
+        break;
       case FrameType.ping:
-        this.#ping(frame);
+        if ((frame.flags & Flag.ack) === 0) this.#parts.sender.ping(frame.payload, Flag.ack);
+        else this.#parts.onPong(frame.payload);
         break;
       case FrameType.settings:
         this.#settings(frame);
@@ -94,20 +102,32 @@ export class Receiver {
         this.#priority(frame);
         break;
       case FrameType.goaway:
-        this.#goaway(frame);
+        // The peer answers nothing any more. What it has asked for is answered.
+        if (frame.payload.length < 8) throw new ConnectionError(ErrorCode.frameSize);
         break;
       case FrameType.pushPromise:
       case FrameType.continuation:
         throw new ConnectionError(ErrorCode.protocol);
-      default:
-        // Section 5.5: unknown types are ignored.
-        requests.control(1);
+      // Section 5.5: unknown types are ignored.
+    }
+  }
+
+  #checkForm({ type, flags, stream, payload }: Frame): void {
+    const isFirst = !this.#hasSettings;
+    this.#hasSettings = true;
+    if (isFirst && (type !== FrameType.settings || (flags & Flag.ack) !== 0)) {
+      throw new ConnectionError(ErrorCode.protocol);
+    }
+    if (stream === 0 ? ON_STREAM.has(type) : ON_CONNECTION.has(type)) {
+      throw new ConnectionError(ErrorCode.protocol);
+    }
+    if (payload.length !== (SIZES[type] ?? payload.length)) {
+      throw new ConnectionError(ErrorCode.frameSize);
     }
   }
 
   #headers(frame: Frame): void {
     const { flags, stream } = frame;
-    if (stream === 0) throw new ConnectionError(ErrorCode.protocol);
     let bytes = withoutPadding(frame);
     let dependsOnItself = false;
     if ((flags & Flag.priority) !== 0) {
@@ -115,97 +135,75 @@ export class Receiver {
       dependsOnItself = readUint31(bytes, 0) === stream;
       bytes = bytes.subarray(PRIORITY_BYTES);
     }
-    const isLast = (flags & Flag.endStream) !== 0;
-    if ((flags & Flag.endHeaders) !== 0) {
-      this.#parts.requests.headers({ stream, isLast, dependsOnItself, bytes });
-    } else {
-      // The chunk that it is in is not kept.
-      const parts = [Buffer.from(bytes)];
-      this.#block = { stream, isLast, dependsOnItself, parts, bytes: bytes.length };
-    }
+    const block = { stream, isLast: (flags & Flag.endStream) !== 0, dependsOnItself, bytes };
+    if ((flags & Flag.endHeaders) !== 0) this.#parts.requests.headers(block);
+    // The chunk that it is in is not kept.
+    else this.#block = { ...block, bytes: NO_BYTES, parts: [Buffer.from(bytes)] };
   }
 
   #continue(block: OpenBlock, { type, flags, stream, payload }: Frame): void {
     if (type !== FrameType.continuation || stream !== block.stream) {
       throw new ConnectionError(ErrorCode.protocol);
     }
-    block.parts.push(Buffer.from(payload));
-    block.bytes += payload.length;
-    if (block.parts.length > MAX_CONTINUATIONS + 1 || block.bytes > MAX_HEADER_BYTES) {
+    const { parts } = block;
+    parts.push(Buffer.from(payload));
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (parts.length > MAX_CONTINUATIONS + 1 || length > MAX_HEADER_BYTES) {
       throw new ConnectionError(ErrorCode.enhanceYourCalm);
     }
     if ((flags & Flag.endHeaders) === 0) return;
     this.#block = undefined;
-    this.#parts.requests.headers({ ...block, bytes: Buffer.concat(block.parts) });
+    this.#parts.requests.headers({ ...block, bytes: Buffer.concat(parts) });
   }
 
-  #settings({ flags, stream, payload }: Frame): void {
+  #settings({ flags, payload }: Frame): void {
     const { requests, sender, streams } = this.#parts;
-    if (stream !== 0) throw new ConnectionError(ErrorCode.protocol);
-    requests.control(1 + Math.floor(payload.length / SETTINGS_BYTES_PER_FRAME));
     if ((flags & Flag.ack) !== 0) {
       if (payload.length > 0) throw new ConnectionError(ErrorCode.frameSize);
       return;
     }
+    requests.control(Math.floor(payload.length / SETTINGS_BYTES_PER_FRAME));
     const { initialWindow, hasTableSize } = readSettings(payload);
-    if (hasTableSize) sender.announceTableSize();
-    sender.confirmSettings();
+    if (hasTableSize) sender.hasNewTableSize = true;
+    sender.settings(NO_BYTES, Flag.ack);
     if (initialWindow === undefined) return;
-    sender.setInitialWindow(initialWindow, streams.all());
+    sender.setInitialWindow(initialWindow, streams.open.values());
     streams.resumeAll();
   }
 
-  #ping({ flags, stream, payload }: Frame): void {
-    const { requests, sender, onPong } = this.#parts;
-    if (stream !== 0) throw new ConnectionError(ErrorCode.protocol);
-    if (payload.length !== 8) throw new ConnectionError(ErrorCode.frameSize);
-    requests.control(1);
-    if ((flags & Flag.ack) === 0) sender.ping(payload, Flag.ack);
-    else onPong(payload);
-  }
-
+  /** An increment of 0, or too large a window, is a mistake of the stream, or of the connection (section 6.9). */
   #widen({ stream: id, payload }: Frame): void {
     const { requests, sender, streams } = this.#parts;
-    const increment = readIncrement(payload);
-    requests.control(1);
+    const increment = readUint31(payload, 0);
+    const stream = streams.open.get(id);
     if (id === 0) {
       if (increment === 0) throw new ConnectionError(ErrorCode.protocol);
       sender.widen(increment);
       streams.resumeAll();
-      return;
+    } else if (stream === undefined) {
+      if (streams.isIdle(id)) throw new ConnectionError(ErrorCode.protocol);
+    } else {
+      stream.sendWindow += increment;
+      if (increment === 0) requests.refuse(id, ErrorCode.protocol);
+      else if (stream.sendWindow > MAX_31_BITS) requests.refuse(id, ErrorCode.flowControl);
+      else streams.resume(stream);
     }
-    if (streams.isIdle(id)) throw new ConnectionError(ErrorCode.protocol);
-    const stream = streams.get(id);
-    if (stream === undefined) return;
-    const mistake = sender.widenStream(stream, increment);
-    if (mistake !== ErrorCode.none) requests.refuse(id, mistake);
-    else streams.resume(stream);
   }
 
-  #reset({ stream, payload }: Frame): void {
+  #reset({ stream }: Frame): void {
     const { requests, streams } = this.#parts;
     if (streams.isIdle(stream)) throw new ConnectionError(ErrorCode.protocol);
-    if (payload.length !== 4) throw new ConnectionError(ErrorCode.frameSize);
     requests.resetByPeer(stream);
   }
 
   /** Priorities are ignored, but no stream may depend on itself (RFC 7540, section 5.3.1). */
   #priority({ stream, payload }: Frame): void {
     const { requests, streams } = this.#parts;
-    if (stream === 0) throw new ConnectionError(ErrorCode.protocol);
-    requests.control(1);
-    const isLong = payload.length === PRIORITY_BYTES;
-    if (isLong && readUint31(payload, 0) !== stream) return;
-    const code = isLong ? ErrorCode.protocol : ErrorCode.frameSize;
-    // A stream that was never open cannot be reset.
-    if (streams.get(stream) === undefined) throw new ConnectionError(code);
+    const hasSize = payload.length === PRIORITY_BYTES;
+    if (hasSize && readUint31(payload, 0) !== stream) return;
+    const code = hasSize ? ErrorCode.protocol : ErrorCode.frameSize;
+    // A stream that is not open cannot be reset.
+    if (!streams.open.has(stream)) throw new ConnectionError(code);
     requests.refuse(stream, code);
-  }
-
-  /** The peer opens no further streams by itself. Those that are open are answered. */
-  #goaway({ stream, payload }: Frame): void {
-    if (stream !== 0) throw new ConnectionError(ErrorCode.protocol);
-    if (payload.length < 8) throw new ConnectionError(ErrorCode.frameSize);
-    this.#parts.requests.control(1);
   }
 }

@@ -2,10 +2,8 @@
 import type { Socket } from 'node:net';
 import { Connection, type Guard } from './connection.ts';
 import { PING_EVERY_MS, PING_WITHIN_MS, SWEEP_EVERY_MS } from './limits.ts';
-import type { Http2Stream } from './stream.ts';
+import type { OnRequest } from './requests.ts';
 import { Writes } from './writes.ts';
-
-export type OnRequest = (stream: Http2Stream) => void;
 
 export function createHttp2Server() {
   const open = new Set<Connection>();

@@ -1,34 +1,29 @@
 /** SETTINGS of both sides: https://www.rfc-editor.org/rfc/rfc9113#section-6.5 */
-import {
-  ConnectionError,
-  ErrorCode,
-  FRAME_HEAD_BYTES,
-  FrameType,
-  MAX_31_BITS,
-  MAX_PAYLOAD_BYTES,
-  readUint31,
-  writeFrameHead,
-  writeUint32,
-} from './frames.ts';
+import { ConnectionError, ErrorCode, MAX_31_BITS, MAX_PAYLOAD_BYTES } from './frames.ts';
 import { MAX_HEADER_BYTES, MAX_STREAMS } from './limits.ts';
 
-const Setting = {
-  headerTableSize: 1,
-  enablePush: 2,
-  maxConcurrentStreams: 3,
-  initialWindowSize: 4,
-  maxFrameSize: 5,
-  maxHeaderListSize: 6,
-} as const;
+const HEADER_TABLE_SIZE = 1;
+const ENABLE_PUSH = 2;
+const MAX_CONCURRENT_STREAMS = 3;
+const INITIAL_WINDOW_SIZE = 4;
+const MAX_FRAME_SIZE = 5;
+const MAX_HEADER_LIST_SIZE = 6;
 
 const ENTRY_BYTES = 6;
-const MAX_MAX_FRAME_SIZE = 2 ** 24 - 1;
 
 /** Sent first. */
-export const OWN_SETTINGS = settingsFrame([
-  [Setting.maxConcurrentStreams, MAX_STREAMS],
-  [Setting.maxHeaderListSize, MAX_HEADER_BYTES],
-]);
+export const OWN_SETTINGS = Buffer.alloc(2 * ENTRY_BYTES);
+OWN_SETTINGS.writeUInt16BE(MAX_CONCURRENT_STREAMS, 0);
+OWN_SETTINGS.writeUInt32BE(MAX_STREAMS, 2);
+OWN_SETTINGS.writeUInt16BE(MAX_HEADER_LIST_SIZE, ENTRY_BYTES);
+OWN_SETTINGS.writeUInt32BE(MAX_HEADER_BYTES, ENTRY_BYTES + 2);
+
+/** Other values are mistakes with this code. */
+const RANGES: Readonly<Record<number, readonly [min: number, max: number, code: number]>> = {
+  [ENABLE_PUSH]: [0, 1, ErrorCode.protocol],
+  [INITIAL_WINDOW_SIZE]: [0, MAX_31_BITS, ErrorCode.flowControl],
+  [MAX_FRAME_SIZE]: [MAX_PAYLOAD_BYTES, 2 ** 24 - 1, ErrorCode.protocol],
+};
 
 /** What a server that sends small frames and compresses nothing must know. */
 export interface PeerSettings {
@@ -42,42 +37,12 @@ export function readSettings(payload: Buffer): PeerSettings {
   let initialWindow: number | undefined;
   let hasTableSize = false;
   for (let at = 0; at < payload.length; at += ENTRY_BYTES) {
+    const id = payload.readUInt16BE(at);
     const value = payload.readUInt32BE(at + 2);
-    switch (payload.readUInt16BE(at)) {
-      case Setting.headerTableSize:
-        hasTableSize = true;
-        break;
-      case Setting.enablePush:
-        if (value > 1) throw new ConnectionError(ErrorCode.protocol);
-        break;
-      case Setting.initialWindowSize:
-        if (value > MAX_31_BITS) throw new ConnectionError(ErrorCode.flowControl);
-        initialWindow = value;
-        break;
-      case Setting.maxFrameSize:
-        if (value < MAX_PAYLOAD_BYTES || value > MAX_MAX_FRAME_SIZE) {
-          throw new ConnectionError(ErrorCode.protocol);
-        }
-        break;
-    }
+    const [min, max, code] = RANGES[id] ?? [0, value, ErrorCode.none];
+    if (value < min || value > max) throw new ConnectionError(code);
+    if (id === INITIAL_WINDOW_SIZE) initialWindow = value;
+    if (id === HEADER_TABLE_SIZE) hasTableSize = true;
   }
   return { initialWindow, hasTableSize };
-}
-
-/** Throws ConnectionError (section 6.9). An increment of 0 is a mistake of the stream, or of the connection. */
-export function readIncrement(payload: Buffer): number {
-  if (payload.length !== 4) throw new ConnectionError(ErrorCode.frameSize);
-  return readUint31(payload, 0);
-}
-
-function settingsFrame(settings: readonly [id: number, value: number][]): Buffer {
-  const length = settings.length * ENTRY_BYTES;
-  const frame = Buffer.alloc(FRAME_HEAD_BYTES + length);
-  writeFrameHead(frame, 0, { length, type: FrameType.settings, flags: 0, stream: 0 });
-  for (const [i, [id, value]] of settings.entries()) {
-    const at = FRAME_HEAD_BYTES + i * ENTRY_BYTES;
-    frame.writeUInt16BE(id, at);
-    writeUint32(frame, at + 2, value);
-  }
-  return frame;
 }

@@ -1,9 +1,7 @@
 /** Writes what connections have to send, once for each connection and turn of the event loop. */
 
-export interface Writable {
-  /** Set by `Writes`. */
-  isDue: boolean;
-  /** Must not throw, because others are written after it. */
+/** `flush` must not throw, because others are written after it. */
+interface Writable {
   flush(): void;
 }
 
@@ -13,47 +11,32 @@ export interface Writable {
  * answers may follow.
  */
 export class Writes {
-  #due: Writable[] = [];
+  #due = new Set<Writable>();
   #isNear = false;
   #isPlanned = false;
 
   /** After the current callback. */
   soon(connection: Writable): void {
-    this.#add(connection);
+    this.#due.add(connection);
     if (this.#isNear) return;
     this.#isNear = true;
-    process.nextTick(this.#flushNear);
+    process.nextTick(this.#flush);
   }
 
   atEndOfTurn(connection: Writable): void {
-    this.#add(connection);
+    this.#due.add(connection);
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    setImmediate(this.#flushPlanned);
+    setImmediate(() => {
+      this.#isPlanned = false;
+      this.#flush();
+    });
   }
 
-  #add(connection: Writable): void {
-    if (connection.isDue) return;
-    connection.isDue = true;
-    this.#due.push(connection);
-  }
-
-  readonly #flushNear = () => {
+  readonly #flush = (): void => {
     this.#isNear = false;
-    this.#flush();
-  };
-
-  readonly #flushPlanned = () => {
-    this.#isPlanned = false;
-    this.#flush();
-  };
-
-  #flush(): void {
     const due = this.#due;
-    this.#due = [];
-    for (const connection of due) {
-      connection.isDue = false;
-      connection.flush();
-    }
-  }
+    this.#due = new Set();
+    for (const connection of due) connection.flush();
+  };
 }
