@@ -13,9 +13,9 @@ import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/ga
 import { connectGrpc, envoyCheckRequest, type GrpcClient } from '../support/grpc-client.ts';
 import { outcome } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
-import { startEchoServer } from '../support/http2-echo.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
+import { startEchoServer } from './support/http2-echo.ts';
 import { workersOf } from './support/workers.ts';
 
 const { h2spec: program } = inject('programs');

@@ -1,10 +1,12 @@
 /** Peers that let the server send a few bytes at a time. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CLOSE_ABOVE_BYTES } from '../../../../src/gateway/http2/limits.ts';
 import {
   answerAtEnd,
   asked,
   INITIAL_WINDOW_SIZE,
   type PeerServer,
+  reset,
   settings,
   startPeerServer,
   widened,
@@ -33,6 +35,17 @@ test('credit for single bytes is no flood, because each lets one byte of an answ
   expect(
     peer.received.filter(({ type, payload }) => type === 0 && payload.length === 1),
   ).toHaveLength(BYTES);
+});
+
+test('answers that were held back and then reset no longer count as waiting', async () => {
+  const held = await startPeerServer(started, answerAtEnd('a'.repeat(CLOSE_ABOVE_BYTES / 8)));
+  const peer = await held.connected();
+  await peer.says(settings([INITIAL_WINDOW_SIZE, 0]));
+  for (let id = 1; id < 40; id += 2) await peer.says(asked(id), reset(id));
+  expect(await peer.says(asked(41), widened(41, 1))).toEqual([
+    'headers 41 :status=200',
+    'data 41 a',
+  ]);
 });
 
 test('credit for streams that wait for nothing is a flood', async () => {

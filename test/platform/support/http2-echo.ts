@@ -2,11 +2,11 @@
 import type { Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions } from 'node:tls';
-import { headerBlock } from '../../src/gateway/http2/header-block.ts';
-import { createHttp2Server } from '../../src/gateway/http2/server.ts';
-import type { Http2Stream } from '../../src/gateway/http2/stream.ts';
-import { ConnectionGuard } from '../../src/gateway/server/connection-guard.ts';
-import { type LocalServer, listenLocally } from './local-server.ts';
+import { headerBlock } from '../../../src/gateway/http2/header-block.ts';
+import { createHttp2Server } from '../../../src/gateway/http2/server.ts';
+import type { Http2Stream } from '../../../src/gateway/http2/stream.ts';
+import { ConnectionGuard } from '../../../src/gateway/server/connection-guard.ts';
+import { type LocalServer, listenLocally } from '../../support/local-server.ts';
 
 export interface EchoServer extends LocalServer {
   /** Errors of the server itself. */
