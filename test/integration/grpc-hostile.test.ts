@@ -43,6 +43,8 @@ describe('a gateway still answers, and logs nothing that a caller sent, after', 
   beforeAll(async () => {
     client = connectGrpc(gateway.grpcPort);
     session = await openSession(gateway.grpcPort);
+    // A connection without a request is closed after some seconds.
+    expect(await send(frame(CHECK_MESSAGE))).toBe('grpc 0');
   });
   afterAll(() => {
     session.destroy();

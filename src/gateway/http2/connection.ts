@@ -151,8 +151,7 @@ export class Connection {
   /** Makes the peer send new requests elsewhere, and closes the connection when its streams have ended. */
   depart(): void {
     const { guard } = this.#options;
-    if (!this.#reader.hasPreface) this.#finish();
-    else if (!this.#isOver) this.#departure.begin((work) => guard.leave(work));
+    if (!this.#isOver) this.#departure.begin((work) => guard.leave(work));
   }
 
   #pong(payload: Buffer): void {

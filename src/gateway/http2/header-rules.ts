@@ -30,7 +30,8 @@ export type FieldMistake = 'malformed' | 'too large';
 /** Collects the fields of one block at a time, of a request or of its trailers. */
 export class FieldCollector {
   #headers = newHeaders();
-  #bytes = 0;
+  /** Of the list so far (section 6.5.2). */
+  bytes = 0;
   #count = 0;
   #isTrailers = false;
   #hasRegular = false;
@@ -38,7 +39,7 @@ export class FieldCollector {
 
   begin(isTrailers: boolean): void {
     this.#headers = newHeaders();
-    this.#bytes = 0;
+    this.bytes = 0;
     this.#count = 0;
     this.#isTrailers = isTrailers;
     this.#hasRegular = false;
@@ -48,8 +49,8 @@ export class FieldCollector {
   /** After a mistake nothing is kept or looked at, so a block costs no more than its bytes. */
   add(name: string, value: string): void {
     if (this.#mistake !== undefined) return;
-    this.#bytes += name.length + value.length + FIELD_OVERHEAD_BYTES;
-    if (this.#bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS) this.#mistake = 'too large';
+    this.bytes += name.length + value.length + FIELD_OVERHEAD_BYTES;
+    if (this.bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS) this.#mistake = 'too large';
     else if (this.#isAllowed(name, value)) addHeader(this.#headers, name, value);
     else this.#mistake = 'malformed';
   }

@@ -73,13 +73,20 @@ export class Requests {
     if (stream === undefined) {
       if (this.#streams.closed.reasonOf(id) !== Closed.byUs)
         this.refuse(id, ErrorCode.streamClosed);
-    } else if (stream.hasRequestEnded) this.refuse(id, ErrorCode.streamClosed);
-    else if (!this.#window.takeOf(stream, payload.length)) this.refuse(id, ErrorCode.flowControl);
-    else if (!this.#streams.receive(stream, body.length))
-      this.refuse(id, ErrorCode.enhanceYourCalm);
-    else if (isLast) this.#end(stream, body);
-    else if (stream.receivedBytes > announcedBytes(stream)) this.refuse(id, ErrorCode.protocol);
-    else if (body.length > 0) stream.listener?.onData(body, false);
+    } else {
+      const mistake = this.#mistakeOf(stream, payload.length, body.length);
+      if (mistake !== ErrorCode.none) this.refuse(id, mistake);
+      else if (isLast) this.#end(stream, body);
+      else if (body.length > 0) stream.listener?.onData(body, false);
+    }
+  }
+
+  #mistakeOf(stream: Http2Stream, sentBytes: number, bodyBytes: number): number {
+    if (stream.hasRequestEnded) return ErrorCode.streamClosed;
+    if (!this.#window.takeOf(stream, sentBytes)) return ErrorCode.flowControl;
+    stream.receivedBytes += bodyBytes;
+    if (stream.receivedBytes > announcedBytes(stream)) return ErrorCode.protocol;
+    return this.#streams.hold(stream, bodyBytes) ? ErrorCode.none : ErrorCode.enhanceYourCalm;
   }
 
   resetByPeer(id: number): void {
@@ -111,6 +118,10 @@ export class Requests {
     } else if (!this.#refuses(block, fields)) {
       this.#controlFrames.add(CONTROL_FRAMES_PER_REQUEST);
       const stream = this.#streams.add(id, fields as RequestHeaders);
+      if (!this.#streams.hold(stream, this.#fields.bytes)) {
+        this.refuse(id, ErrorCode.enhanceYourCalm);
+        return;
+      }
       this.#onRequest(stream);
       if (block.isLast) this.#end(stream);
     }

@@ -31,7 +31,10 @@ export class Http2Stream {
 
   /** END_STREAM has arrived. */
   hasRequestEnded = false;
+  /** Of its body. */
   receivedBytes = 0;
+  /** With its headers. */
+  heldBytes = 0;
   receiveWindow = STREAM_WINDOW;
   /** The number of the sweep before it. */
   openedAt = 0;

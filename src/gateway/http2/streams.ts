@@ -43,16 +43,16 @@ export class Streams implements AnswerWriter {
     return stream;
   }
 
-  /** Returns whether the connection may hold so many more bytes. */
-  receive(stream: Http2Stream, bytes: number): boolean {
-    stream.receivedBytes += bytes;
+  /** Returns whether the connection may hold so many more bytes of a request, headers included. */
+  hold(stream: Http2Stream, bytes: number): boolean {
+    stream.heldBytes += bytes;
     this.#unfinishedBytes += bytes;
     return this.#unfinishedBytes <= MAX_UNFINISHED_BYTES;
   }
 
   endRequest(stream: Http2Stream): void {
     stream.hasRequestEnded = true;
-    this.#unfinishedBytes -= stream.receivedBytes;
+    this.#unfinishedBytes -= stream.heldBytes;
   }
 
   head(stream: Http2Stream, block: HeaderBlock): void {

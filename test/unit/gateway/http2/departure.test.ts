@@ -1,7 +1,7 @@
 /** The end of a connection: GOAWAY in two steps (RFC 9113, section 6.8), and that nothing that was sent is lost. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Http2Stream } from '../../../../src/gateway/http2/stream.ts';
-import { ACK, END_STREAM, frame, Type } from '../../../support/http2-frames.ts';
+import { ACK, END_STREAM, frame, START, Type } from '../../../support/http2-frames.ts';
 import {
   answerAtEnd,
   answerOn,
@@ -106,12 +106,19 @@ test('of a peer that reads slowly loses no byte', async () => {
   expect(received.reduce((sum, { payload }) => sum + payload.length, 0)).toBe(20 * TEXT.length);
 });
 
-test('closes at once a connection that has not sent its preface', async () => {
+test('answers a request whose preface was on its way, too', async () => {
+  const late = await server.silent();
+  while (server.accepted.length < 2) await new Promise(setImmediate);
+  server.server.close();
+  expect(await late.saysAtEnd(START, asked(1))).toEqual([FIRST, ...answerOn(1), 'goaway 1 none']);
+});
+
+test('closes a connection that sends nothing', async () => {
   const silent = await server.silent();
   while (server.accepted.length < 2) await new Promise(setImmediate);
   server.server.close();
   await silent.until(() => silent.isClosed);
-  expect(silent.news()).toEqual([]);
+  expect(silent.news()).toEqual([FIRST, 'goaway 0 none']);
 });
 
 test('a peer that goes on sending after an error still reads the GOAWAY', async () => {

@@ -198,7 +198,8 @@ test('SETTINGS say how many streams and how long a header list may be', async ()
 
 describe('requests that are not complete', () => {
   const FULL_FRAME = Buffer.alloc(16_384, 'x');
-  const COUNT = (8 * 1_024 * 1_024) / FULL_FRAME.length;
+  /** Their headers take some of the 8 MiB. */
+  const COUNT = (8 * 1_024 * 1_024) / FULL_FRAME.length - 6;
 
   test('hold at most 8 MiB of a connection, and the one that wants more is refused', async () => {
     const server = await startPeerServer(started, answerAtEnd('hello'));
@@ -208,10 +209,21 @@ describe('requests that are not complete', () => {
       expect(says.filter((each) => !each.startsWith('credit'))).toEqual([]);
     }
     const next = idOf(COUNT);
-    expect(await peer.says(opened(next), data(next, 'x'))).toEqual([
-      `reset ${next} enhanceYourCalm`,
-    ]);
+    expect(await peer.says(opened(next), data(next, 'x'))).toEqual([]);
+    expect(await peer.says(data(next, FULL_FRAME))).toEqual([`reset ${next} enhanceYourCalm`]);
     expect(await peer.says(asked(next + 2))).toEqual(answerOn(next + 2));
+  });
+
+  test('count with their headers', async () => {
+    const server = await startPeerServer(started);
+    const peer = await server.connected();
+    const long = [['a', 'b'.repeat(16_000)]] as const;
+    const refused: string[] = [];
+    for (let i = 0; i < COUNT + 20; i++) refused.push(...(await peer.says(opened(idOf(i), long))));
+    expect(refused.length).toBeGreaterThan(0);
+    expect(new Set(refused.map((each) => each.split(' ')[2]))).toEqual(
+      new Set(['enhanceYourCalm']),
+    );
   });
 
   test.each<[string, (stream: number) => Buffer[]]>([
