@@ -81,9 +81,16 @@ export class Receiver {
         this.#reset(frame);
         break;
       default:
-        this.#parts.requests.control(1);
-        this.#control(frame);
+        this.#charged(frame);
     }
+  }
+
+  /** Credit that lets bytes of an answer go was paid for by the request, also if it comes byte by byte. */
+  #charged(frame: Frame): void {
+    const { requests, sender } = this.#parts;
+    const { queuedBytes } = sender;
+    this.#control(frame);
+    if (sender.queuedBytes >= queuedBytes) requests.control(1);
   }
 
   #control(frame: Frame): void {
