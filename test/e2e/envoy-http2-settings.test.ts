@@ -68,7 +68,11 @@ describe.each(CASES)('$program over $over', ({ program, over }) => {
 
   beforeAll(async () => {
     if (!isHere) return;
-    const env = { HEADGATE_GRPC_PORT: '0', HEADGATE_POLICIES: policies, ...(over === 'TLS' && TLS) };
+    const env = {
+      HEADGATE_GRPC_PORT: '0',
+      HEADGATE_POLICIES: policies,
+      ...(over === 'TLS' && TLS),
+    };
     gateway = stack.use(await startGateway(env));
     for (const name of NAMES) ports.set(name, await freePort());
     const config = configOf(ports, gateway.grpcPort, over === 'TLS' ? caFile : undefined);

@@ -104,9 +104,9 @@ async function verdicts(port: number, ...args: string[]): Promise<Verdicts> {
   clearTimeout(timer);
   // It writes the report at its end.
   const cases = existsSync(report) ? readFileSync(report, 'utf8').split('<testcase ').slice(1) : [];
-  const named = (element: string) =>
-    cases.filter((each) => each.includes(element)).map((each) => each.split('>')[0] ?? '');
-  return { run: cases.length, failed: named('<failure'), skipped: named('<skipped') };
+  const named = (element: RegExp) =>
+    cases.filter((each) => element.test(each)).map((each) => each.split('>')[0] ?? '');
+  return { run: cases.length, failed: named(/<(?:failure|error)/), skipped: named(/<skipped/) };
 }
 
 interface Verdicts {

@@ -17,7 +17,7 @@ export interface Ended {
   readonly messages: readonly Buffer[];
 }
 
-export interface RunningCall {
+interface RunningCall {
   readonly ended: Promise<Ended>;
   /** Resolves to the first message. Rejects if the call ends without one. */
   readonly first: Promise<Buffer>;
