@@ -37,3 +37,8 @@ test('so it does over gRPC with TLS', LONG, async () => {
 testWithOwnRedis.each(['grpc', 'http'])('no worker is lost by it: %s', LONG, async (target) => {
   await fuzz(target, newSeed(), '--workers', '2');
 });
+
+test('the HPACK decoder reads what the fuzzer meant', LONG, async () => {
+  await fuzz('hpack', FIXED_SEED);
+  await fuzz('hpack', newSeed());
+});

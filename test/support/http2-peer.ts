@@ -83,7 +83,7 @@ export interface Received {
 }
 
 /** As `reset 1 protocol` or `goaway 0 none`. Frames that do not matter to a test, such as those of the start, are left out. */
-export function told(frames: readonly Received[], decoder = new HeaderDecoder(4_096)): string[] {
+function told(frames: readonly Received[], decoder = new HeaderDecoder(4_096)): string[] {
   const nameOf = (code: number) =>
     Object.entries(ErrorCode).find(([, value]) => value === code)?.[0] ?? String(code);
   return frames.flatMap(({ type, flags, stream, payload }) => {
@@ -165,7 +165,7 @@ export class RawPeer {
   }
 }
 
-export const isPong = ({ type, flags, payload }: Received) =>
+const isPong = ({ type, flags, payload }: Received) =>
   type === Type.ping && flags === ACK && payload.equals(DATA_OF_PING);
 
 export interface PeerServer {

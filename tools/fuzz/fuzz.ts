@@ -3,6 +3,10 @@
  * 1 if the gateway crashes, hangs, counts a fault, or keeps connections or memory.
  *
  *     npm run fuzz -- grpc|http|ops [--seconds 60] [--seed 1] [--workers 2] [--tls] [--redis] [--save FOLDER]
+ *
+ * With `hpack`, it sends header blocks through the decoder, without a gateway:
+ *
+ *     npm run fuzz -- hpack [--seconds 60] [--seed 1] [--count 1000]
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { type Culprit, findCulprit } from './culprit.ts';
 import { strictMistake } from './grpc/strict/strict-caller.ts';
 import { grpcPlan } from './grpc/target.ts';
+import { fuzzHpack } from './hpack/run.ts';
 import { httpPlan } from './http/target.ts';
 import { ADMIN_TOKEN, opsPlan } from './ops/target.ts';
 import type { Plan } from './plan.ts';
@@ -35,6 +40,8 @@ const { values, positionals } = parseArgs({
     tls: { type: 'boolean', default: false },
     redis: { type: 'boolean', default: false },
     save: { type: 'string' },
+    /** The most connections. */
+    count: { type: 'string', default: String(2 ** 31 - 1) },
   },
 });
 
@@ -94,9 +101,19 @@ function isCount(value: number | undefined): value is number {
 // The gateway is ended with this process.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
+async function fuzzBlocks(): Promise<boolean> {
+  const [seed, seconds, count] = [values.seed, values.seconds, values.count].map(Number);
+  if (!isCount(seed) || !isCount(seconds) || !isCount(count)) {
+    throw new Error('--seed, --seconds and --count take a number');
+  }
+  return fuzzHpack({ seed, seconds, count });
+}
+
 const [name = ''] = positionals;
 const target = TARGETS[name];
-if (target === undefined) {
-  console.error(`Name one of ${Object.keys(TARGETS).join(', ')}.`);
+if (name === 'hpack') {
+  if (!(await fuzzBlocks())) process.exitCode = 1;
+} else if (target === undefined) {
+  console.error(`Name one of ${[...Object.keys(TARGETS), 'hpack'].join(', ')}.`);
   process.exitCode = 2;
 } else if (!(await fuzz(name, target))) process.exitCode = 1;

@@ -1,4 +1,5 @@
 /** Writes header blocks of HTTP/2, right ones and broken ones: https://www.rfc-editor.org/rfc/rfc7541 */
+import { integer } from '../../../test/support/hpack.ts';
 import type { Random } from '../../../test/support/random.ts';
 
 /** The value is in latin1. */
@@ -45,16 +46,6 @@ function field(random: Random, [name, value]: Field): Buffer {
 export function string(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([integer(0, 7, bytes.length), bytes]);
-}
-
-/** `first`: the bits before the number. */
-export function integer(first: number, bits: number, value: number): Buffer {
-  const most = (1 << bits) - 1;
-  if (value < most) return Buffer.from([first | value]);
-  const bytes = [first | most];
-  let rest = value - most;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-  return Buffer.from([...bytes, rest]);
 }
 
 /** `:authority` with `outbound|8081||ratelimit.default.svc.cluster.local` in the Huffman code, as Envoy writes it. */

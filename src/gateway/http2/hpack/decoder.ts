@@ -11,7 +11,7 @@ const TABLE_SIZE = 0x20;
 /** A peer begins with this size, whatever it reads later: https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2 */
 const FIRST_TABLE_BYTES = 4_096;
 
-export type OnField = (name: string, value: string) => void;
+type OnField = (name: string, value: string) => void;
 
 export class HeaderDecoder {
   readonly #maxTableBytes: number;
@@ -26,7 +26,8 @@ export class HeaderDecoder {
   /**
    * Reads a complete block, also of a stream that is refused or gone: later blocks refer to what it adds to the table.
    * Names and values have one character per byte. A byte of the block can yield a field of the size of the table, but only
-   * as a reference to texts that are there: the caller limits the sum of what it keeps.
+   * as a reference to texts that are there: the caller limits the sum of what it keeps. After an error of `onField`, too,
+   * no later block can be read.
    *
    * @throws {CompressionError} The block breaks RFC 7541. No later block of the connection can be read.
    */

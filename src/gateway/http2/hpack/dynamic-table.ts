@@ -1,7 +1,7 @@
 /** The fields that a peer has sent before and refers to: https://www.rfc-editor.org/rfc/rfc7541#section-4 */
 
 /** What an entry counts beside the bytes of its name and value. */
-export const ENTRY_OVERHEAD = 32;
+const ENTRY_OVERHEAD = 32;
 
 /** Texts have one character per byte. */
 export class DynamicTable {

@@ -4,7 +4,7 @@
  * The bits of each byte's code as a digit of base 36, from byte 0 on. The code is canonical: codes of one length are
  * consecutive numbers in the order of their bytes, and begin after the codes of all shorter lengths.
  */
-const LENGTHS =
+export const CODE_LENGTHS =
   'dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6ca' +
   'd67777777777777777777777878djde6f56565666577666567655677777fbeds' +
   'kmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmn' +
@@ -20,7 +20,7 @@ const LONGEST = 30;
  */
 const NEXT = 0x8000;
 const NONE = 0;
-const STEPS = stepsOf(LENGTHS);
+const STEPS = stepsOf(CODE_LENGTHS);
 
 /** Strings of up to so many bytes are written here. */
 const ROOM = Buffer.allocUnsafeSlow(4_096);

@@ -106,6 +106,16 @@ test('of a peer that reads slowly loses no byte', async () => {
   expect(received.reduce((sum, { payload }) => sum + payload.length, 0)).toBe(20 * TEXT.length);
 });
 
+test('reads the end of a peer from which it had stopped reading', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const [socket] = server.accepted;
+  socket?.pause();
+  server.server.close();
+  vi.advanceTimersByTime(250);
+  expect(socket?.isPaused()).toBe(false);
+  await peer.until(() => peer.isClosed);
+});
+
 test('answers a request whose preface was on its way, too', async () => {
   const late = await server.silent();
   while (server.accepted.length < 2) await new Promise(setImmediate);

@@ -125,6 +125,12 @@ describe('an answer', () => {
     expect(streams[0]?.isGone).toBe(true);
   });
 
+  test('that waits for the connection is dropped with its stream, too', async () => {
+    const peer = await connected(answerAtEnd('y'.repeat(70_000)));
+    await peer.says(windowOf(100_000), asked(1));
+    expect(await peer.says(reset(1), widened(0, 100))).toEqual([]);
+  });
+
   test('of several parts keeps their order while it waits', async () => {
     const peer = await connected((stream) => {
       stream.listener = {
