@@ -1,10 +1,11 @@
 /** Many frames of one kind, or a few that cost much: what a server must bound. */
 import { CHECK } from '../../../test/support/grpc-frames.ts';
+import { integer } from '../../../test/support/hpack.ts';
 import { callHeaders, frame } from '../../../test/support/http2-frames.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Part, part } from '../plan.ts';
 import { ACK, END_STREAM, TYPE, uint32 } from './frame-writer.ts';
-import { integer, string } from './hpack.ts';
+import { string } from './hpack.ts';
 
 const END_HEADERS = 0x4;
 const PADDED = 0x8;

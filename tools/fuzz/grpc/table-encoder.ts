@@ -1,6 +1,7 @@
 /** Writes valid header blocks in many ways, with a dynamic table: https://www.rfc-editor.org/rfc/rfc7541 */
+import { integer } from '../../../test/support/hpack.ts';
 import type { Random } from '../../../test/support/random.ts';
-import { type Field, HUFFMAN_AUTHORITY, integer, string } from './hpack.ts';
+import { type Field, HUFFMAN_AUTHORITY, string } from './hpack.ts';
 
 const STATIC_ENTRIES = 61;
 /** RFC 7541, section 4.1. */
