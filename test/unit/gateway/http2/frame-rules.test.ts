@@ -103,6 +103,11 @@ describe('these end the connection', () => {
     ['HEADERS on stream 0', 'protocol', [asked(0)]],
     ['HEADERS on a stream of the server', 'protocol', [asked(2)]],
     ['HEADERS on a lower stream', 'protocol', [asked(5), asked(3)]],
+    [
+      'HEADERS on a skipped stream, which is remembered in the place of one that has ended',
+      'protocol',
+      [asked(1), asked(2_051), asked(2_049)],
+    ],
     ['HEADERS on a stream that has ended', 'streamClosed', [asked(1), asked(1)]],
     [
       'HEADERS with too much padding',
