@@ -1,6 +1,7 @@
 /**
- * h2spec, the conformance suite of HTTP/2 (github.com/summerwind/h2spec), on the gRPC port: valid and broken frames in
- * many orders. The gateway must live through all of it. Which of its expectations hold is not tested here.
+ * h2spec, the conformance suite of HTTP/2 (github.com/summerwind/h2spec): valid and broken frames in many orders. All its
+ * expectations hold for the HTTP/2 server of the gRPC port behind which each answer has a body, as many of them need one.
+ * The gateway itself answers 415 to its requests, and must live through all of it.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,7 @@ import { outcome } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
+import { startEchoServer } from './support/http2-echo.ts';
 import { workersOf } from './support/workers.ts';
 
 const { h2spec: program } = inject('programs');
@@ -23,6 +25,7 @@ const TEST_TIMEOUT_SECONDS = 4;
 /** If all of them waited that long. */
 const ENDS_WITHIN_MS = TESTS * TEST_TIMEOUT_SECONDS * 1_000;
 const LONG = { timeout: ENDS_WITHIN_MS + 60_000 };
+const ALL_PASSED: Verdicts = { run: TESTS, failed: [], skipped: [] };
 const ALIVE = { crashes: [], check: 200, http: 200 };
 
 const scratch = mkdtempSync(join(tmpdir(), 'headgate-h2spec-'));
@@ -69,17 +72,47 @@ describe.skipIf(program === undefined)('h2spec ends neither the process nor a wo
   });
 });
 
+describe.skipIf(program === undefined)('all expectations of h2spec hold', () => {
+  test.concurrent('over clear text', LONG, async () => {
+    await using echo = await startEchoServer();
+    expect(await verdicts(echo.port)).toEqual(ALL_PASSED);
+    expect(echo).toMatchObject({ faults: [], openStreams: 0 });
+  });
+
+  test.concurrent('over TLS', LONG, async () => {
+    const { certificate, key } = createAuthority(scratch, 'echo-ca').issue('echo');
+    const tls = { cert: readFileSync(certificate), key: readFileSync(key) };
+    await using echo = await startEchoServer(tls);
+    expect(await verdicts(echo.port, '--tls', '--insecure')).toEqual(ALL_PASSED);
+    expect(echo).toMatchObject({ faults: [], openStreams: 0 });
+  });
+});
+
 /** Resolves to the number of its tests that were run. */
 async function run({ grpcPort }: GatewayProcess, ...args: string[]): Promise<number> {
-  const report = join(scratch, `${grpcPort}.xml`);
-  const place = ['--host', '127.0.0.1', '--port', String(grpcPort)];
+  return (await verdicts(grpcPort, ...args)).run;
+}
+
+/** Names what failed and what was skipped. */
+async function verdicts(port: number, ...args: string[]): Promise<Verdicts> {
+  const report = join(scratch, `${port}.xml`);
+  const place = ['--host', '127.0.0.1', '--port', String(port)];
   const wanted = ['--strict', '--timeout', String(TEST_TIMEOUT_SECONDS), '--junit-report', report];
   const h2spec = startProcess(program ?? '', [...place, ...wanted, ...args]);
   const timer = setTimeout(() => h2spec.signal('SIGKILL'), ENDS_WITHIN_MS);
   await h2spec.exited();
   clearTimeout(timer);
   // It writes the report at its end.
-  return existsSync(report) ? (readFileSync(report, 'utf8').match(/<testcase /g)?.length ?? 0) : 0;
+  const cases = existsSync(report) ? readFileSync(report, 'utf8').split('<testcase ').slice(1) : [];
+  const named = (element: RegExp) =>
+    cases.filter((each) => element.test(each)).map((each) => each.split('>')[0] ?? '');
+  return { run: cases.length, failed: named(/<(?:failure|error)/), skipped: named(/<skipped/) };
+}
+
+interface Verdicts {
+  readonly run: number;
+  readonly failed: readonly string[];
+  readonly skipped: readonly string[];
 }
 
 async function stateOf(gateway: GatewayProcess, client: GrpcClient) {

@@ -161,9 +161,11 @@ async function fillFolder(name: ProgramName, debian: Promise<void>): Promise<voi
 
 async function fill(source: Source, folder: string, debian: Promise<void>): Promise<void> {
   const isLinux = process.platform === 'linux';
-  if (source.from === 'go') {
+  if (source.from === 'go' || source.from === 'go sources') {
     if (onPath('go') === undefined) throw new Error('go, which builds it, is not on the PATH');
-    await run('env', `GOBIN=${folder}`, 'go', 'install', source.module);
+    const isModule = source.from === 'go';
+    const what = isModule ? ['install', source.module] : ['-C', source.sources, 'install', '.'];
+    await run('env', `GOBIN=${folder}`, 'go', ...what);
   } else if (source.from === 'npm') {
     if (!isLinux) throw NO_RIGHT;
     const npmPackage = `node-linux-${process.arch}@${source.version}`;

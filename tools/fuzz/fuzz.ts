@@ -12,17 +12,23 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Culprit, findCulprit } from './culprit.ts';
+import { strictMistake } from './grpc/strict/strict-caller.ts';
 import { grpcPlan } from './grpc/target.ts';
 import { fuzzHpack } from './hpack/run.ts';
 import { httpPlan } from './http/target.ts';
 import { ADMIN_TOKEN, opsPlan } from './ops/target.ts';
 import type { Plan } from './plan.ts';
-import { type MakePlan, memoryText, run } from './run.ts';
+import { type Beside, type MakePlan, memoryText, run } from './run.ts';
 
-const TARGETS: Readonly<Record<string, MakePlan>> = {
-  grpc: grpcPlan,
-  http: httpPlan,
-  ops: opsPlan,
+interface Target {
+  readonly plan: MakePlan;
+  readonly beside?: Beside;
+}
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  grpc: { plan: grpcPlan, beside: (random, { places }) => strictMistake(random, places.grpc) },
+  http: { plan: httpPlan },
+  ops: { plan: opsPlan },
 };
 
 const { values, positionals } = parseArgs({
@@ -39,7 +45,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
+async function fuzz(name: string, { plan, beside }: Target): Promise<boolean> {
   const [seed, seconds, workers] = [values.seed, values.seconds, values.workers].map(Number);
   if (!isCount(seed) || !isCount(seconds) || !isCount(workers)) {
     throw new Error('--seed, --seconds and --workers take a number');
@@ -52,9 +58,10 @@ async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
   const startMs = performance.now();
   const took = () => `${((performance.now() - startMs) / 1_000).toFixed(1)} s`;
   const onProgress = (text: string) => console.log(`  ${took()}: ${text}`);
-  const outcome = await run({ gateway, plan, seed, seconds, onProgress });
-  const { connections, checks, problems, suspects, before, after, oddLines } = outcome;
-  console.log(`  ${connections} connections and ${checks} ordinary checks in ${took()}`);
+  const outcome = await run({ gateway, plan, beside, seed, seconds, onProgress });
+  const { connections, besides, checks, problems, suspects, before, after, oddLines } = outcome;
+  const others = `${besides} strict connections and ${checks} ordinary checks`;
+  console.log(`  ${connections} connections, ${others} in ${took()}`);
   console.log(`  before: ${memoryText(before)}; after: ${memoryText(after)}`);
   if (oddLines.length > 0) console.log('  printed:', oddLines.join('\n    '));
   if (problems.length === 0) return true;
@@ -103,10 +110,10 @@ async function fuzzBlocks(): Promise<boolean> {
 }
 
 const [name = ''] = positionals;
-const plan = TARGETS[name];
+const target = TARGETS[name];
 if (name === 'hpack') {
   if (!(await fuzzBlocks())) process.exitCode = 1;
-} else if (plan === undefined) {
+} else if (target === undefined) {
   console.error(`Name one of ${[...Object.keys(TARGETS), 'hpack'].join(', ')}.`);
   process.exitCode = 2;
-} else if (!(await fuzz(name, plan))) process.exitCode = 1;
+} else if (!(await fuzz(name, target))) process.exitCode = 1;

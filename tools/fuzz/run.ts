@@ -10,9 +10,16 @@ import { childrenOf, type Usage, usageOf } from './processes.ts';
 /** The plan of the i-th connection. The same random numbers give the same plan. */
 export type MakePlan = (random: Random, i: number) => Plan;
 
+/**
+ * A connection beside those of the attack, which keeps to the protocol and must be served well. Resolves to what is
+ * wrong.
+ */
+export type Beside = (random: Random, gateway: Gateway) => Promise<string | undefined>;
+
 export interface RunOptions {
   readonly gateway: GatewayOptions;
   readonly plan: MakePlan;
+  readonly beside: Beside | undefined;
   readonly seed: number;
   readonly seconds: number;
   readonly onProgress: (text: string) => void;
@@ -20,6 +27,7 @@ export interface RunOptions {
 
 export interface Outcome {
   readonly connections: number;
+  readonly besides: number;
   readonly checks: number;
   /** What went wrong. Empty: nothing. */
   readonly problems: readonly string[];
@@ -31,6 +39,7 @@ export interface Outcome {
 }
 
 const PARALLEL = 24;
+const BESIDES = 2;
 const CHECK_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 30_000;
 /** A crash is noticed when so many further connections may have ended. */
@@ -42,11 +51,14 @@ const DESCRIPTORS_MORE = 8;
 const GROWTH = 500 * 1_024 * 1_024;
 
 export function planNumber(plan: MakePlan, seed: number, i: number): Plan {
-  return plan(new Random(Math.imul(seed, 0x9e37_79b1) ^ Math.imul(i, 0x85eb_ca6b)), i);
+  return plan(randomOf(seed, i), i);
 }
 
+const randomOf = (seed: number, i: number) =>
+  new Random(Math.imul(seed, 0x9e37_79b1) ^ Math.imul(i, 0x85eb_ca6b));
+
 export async function run(options: RunOptions): Promise<Outcome> {
-  const { plan, seed, seconds, onProgress } = options;
+  const { plan, beside, seed, seconds, onProgress } = options;
   await using gateway = await startGateway(options.gateway);
   const problems: string[] = [];
   const first = await ordinaryMistake(gateway);
@@ -69,6 +81,16 @@ export async function run(options: RunOptions): Promise<Outcome> {
       recent.end(i);
     }
   };
+  let besides = 0;
+  const serveBeside = async () => {
+    while (beside !== undefined && !isOver && performance.now() < untilMs) {
+      const i = besides++;
+      const mistake = await beside(randomOf(~seed, i), gateway);
+      if (mistake === undefined || isOver) continue;
+      problems.push(`connection ${i} beside the others: ${mistake}`);
+      isOver = true;
+    }
+  };
   let checks = 0;
   const watch = async () => {
     let progressMs = performance.now();
@@ -83,13 +105,14 @@ export async function run(options: RunOptions): Promise<Outcome> {
       await Promise.race([sleep(CHECK_EVERY_MS), gateway.crashed]);
     }
   };
-  await Promise.all([watch(), ...Array.from({ length: PARALLEL }, attack)]);
+  const attacks = Array.from({ length: PARALLEL }, attack);
+  await Promise.all([watch(), ...attacks, ...Array.from({ length: BESIDES }, serveBeside)]);
   const lost = await problemsAfter(gateway, before, processes);
   problems.push(...lost);
   problems.unshift(...gateway.crashes);
   const suspects = problems.length === 0 ? [] : recent.newestFirst();
   return {
-    ...{ connections: next, checks, problems, before, after: usageOf(gateway.pid) },
+    ...{ connections: next, besides, checks, problems, before, after: usageOf(gateway.pid) },
     suspects: suspects.map((i) => planNumber(plan, seed, i)),
     oddLines: [...gateway.oddLines],
   };

@@ -4,17 +4,27 @@ import { frame, PREFACE } from '../../../test/support/http2-frames.ts';
 import type { Random } from '../../../test/support/random.ts';
 import type { Part } from '../plan.ts';
 import { callData, callHead, chooseAuthority } from './calls.ts';
+import { flood } from './floods.ts';
 import { ACK, FrameWriter, TYPE, uint32 } from './frame-writer.ts';
-import { block, oddity } from './hpack.ts';
+import { block, type Field, oddity } from './hpack.ts';
+import { ODD_STARTS, ODD_VALUES, SETTINGS } from './odd-values.ts';
+import { TableEncoder } from './table-encoder.ts';
 
 const MOST_ACTIONS = 14;
+/** Streams that one flood opens. */
+const MOST_OF_A_FLOOD = 10_000;
 /** How often an action is against the protocol. It mostly ends the connection, so most conversations have few. */
 const WILDNESS = [0, 0, 0.03, 0.15, 0.6];
+/** How often an action is a flood. It mostly ends the connection, too. */
+const FLOODINESS = [0, 0, 0, 0, 0.1];
 const CANCEL = 8;
 
 export class Conversation {
   readonly #random: Random;
   readonly #wildness: number;
+  readonly #floodiness: number;
+  /** Without it, fields do not refer to earlier ones. */
+  readonly #table: TableEncoder | undefined;
   readonly #authority: string;
   readonly #write: FrameWriter;
   #next = 1;
@@ -24,6 +34,8 @@ export class Conversation {
   constructor(random: Random) {
     this.#random = random;
     this.#wildness = random.oneOf(WILDNESS);
+    this.#floodiness = random.oneOf(FLOODINESS);
+    this.#table = random.next() < 0.5 ? new TableEncoder(random) : undefined;
     this.#authority = chooseAuthority(random);
     this.#write = new FrameWriter(random, () => this.#breaks());
   }
@@ -45,11 +57,13 @@ export class Conversation {
 
   #action(): void {
     const kind = this.#random.next();
-    if (this.#breaks()) this.#write.noise(this.#anyStream());
+    if (this.#chance(this.#floodiness)) this.#flood();
+    else if (this.#breaks()) this.#write.noise(this.#anyStream());
     else if (kind < 0.6 || this.#opened.length === 0) this.#call();
     else if (kind < 0.7) this.#reset(this.#anyStream());
     else if (kind < 0.77) this.#settings();
-    else if (kind < 0.84) this.#windowUpdate();
+    else if (kind < 0.83) this.#windowUpdate();
+    else if (kind < 0.845) this.#drip();
     else if (kind < 0.89) this.#ping();
     else if (kind < 0.92) this.#goAway();
     else if (kind < 0.95) {
@@ -86,14 +100,39 @@ export class Conversation {
   /** Returns the path of the call. */
   #headers(stream: number, ends: boolean): string {
     const { path, label, fields } = callHead(this.#random, this.#authority, this.#breaks());
-    const bytes = [block(this.#random, fields)];
+    const bytes = [this.#block(fields)];
     if (this.#breaks()) bytes.splice(this.#random.below(2), 0, oddity(this.#random));
     this.#write.headers(`headers on ${stream}: ${label}`, stream, Buffer.concat(bytes), ends);
     return path;
   }
 
+  #block(fields: readonly Field[]): Buffer {
+    if (this.#table === undefined) return block(this.#random, fields);
+    if (this.#chance(0.1)) this.#table.resize(this.#random.oneOf([0, 50, 300, 4_096]));
+    return this.#table.block(fields);
+  }
+
+  #flood(): void {
+    const { label, bytes } = flood(this.#random, this.#next);
+    this.#write.add(label, bytes);
+    this.#next += 2 * MOST_OF_A_FLOOD;
+  }
+
+  /** A window of a few bytes, and credit for a few bytes at a time. */
+  #drip(): void {
+    const window = this.#random.below(10);
+    const payload = Buffer.concat([uint32(4).subarray(2), uint32(window)]);
+    this.#write.frame(`a window of ${window}`, TYPE.settings, 0, payload);
+    this.#call();
+    for (let left = this.#random.below(200); left > 0; left--) {
+      const stream = this.#anyStream();
+      const by = 1 + this.#random.below(5);
+      this.#write.frame(`drop for ${stream}`, TYPE.windowUpdate, stream, uint32(by));
+    }
+  }
+
   #trailers(stream: number): void {
-    const bytes = block(this.#random, [[this.#breaks() ? ':path' : 'x-checksum', '1']]);
+    const bytes = this.#block([[this.#breaks() ? ':path' : 'x-checksum', '1']]);
     this.#write.headers(`trailers on ${stream}`, stream, bytes, !this.#breaks());
   }
 
@@ -162,27 +201,3 @@ export class Conversation {
     return this.#random.next() < chance;
   }
 }
-
-const ODD_STARTS = [
-  '',
-  PREFACE.slice(0, 5),
-  'PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n',
-  'GET /envoy/a HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n',
-  'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n',
-  '\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03',
-  PREFACE + PREFACE,
-];
-
-/** Numbers of settings, with values that the gateway must accept. */
-const SETTINGS: readonly (readonly [id: number, values: readonly number[]])[] = [
-  [1, [0, 1, 100, 4_096, 65_536]],
-  [2, [0, 1]],
-  [3, [0, 1, 100, 2 ** 31]],
-  [4, [0, 0, 1, 100, 65_535, 2 ** 24, 2 ** 31 - 1]],
-  [5, [16_384, 2 ** 24 - 1]],
-  [6, [0, 100, 2 ** 31]],
-  [8, [0]],
-  [9, [0]],
-  [0xff, [0, 1]],
-];
-const ODD_VALUES = [0, 2, 100, 2 ** 24, 2 ** 31, 2 ** 32 - 1];

@@ -50,7 +50,7 @@ export function string(text: string): Buffer {
 
 /** `:authority` with `outbound|8081||ratelimit.default.svc.cluster.local` in the Huffman code, as Envoy writes it. */
 export const HUFFMAN_AUTHORITY = Buffer.from(
-  '41a93257eecafb4692e735264ee2d9dcc42b1ba73db449b4692e735264f41a53da98cf6d527f',
+  '41a53da98cf6d527fc780f07fe7fcb0692d06a4c95e42ca3b684ae8ee45c945a8496c5e8390747',
   'hex',
 );
 
