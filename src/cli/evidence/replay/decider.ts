@@ -19,7 +19,6 @@ const MAX_KEYS = 8_000_000;
 
 export interface DeciderOptions {
   readonly policies: PolicySet;
-  /** Deciders of the same policies need the same salts: these forget all addresses when the salts change. */
   readonly salts: SaltSource;
   readonly modes: PolicyModes;
   readonly isEvaluated: (limit: Limit) => boolean;

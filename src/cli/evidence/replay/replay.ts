@@ -6,8 +6,8 @@ import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { everyLimit } from '../../../gateway/core/policy.ts';
-import { SaltBooks } from '../../../gateway/stores/salts/salt-sources.ts';
 import type { LogEntry } from '../formats/log-format.ts';
+import { lastingSalts } from '../lasting-salts.ts';
 import {
   createLogRequests,
   type LogRequest,
@@ -57,7 +57,7 @@ export class Replay {
     if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
     this.#clientOf = compileLogClient(policies.naming, threads);
-    const salts = new SaltBooks();
+    const salts = lastingSalts();
     const decider = (set: PolicySet) =>
       new Decider({ ...evaluabilityOf(set.policies, mapping), salts, policies: set });
     this.#now = decider(policies);
