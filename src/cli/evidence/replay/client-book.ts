@@ -2,6 +2,8 @@
 import { getOrAdd } from '../maps.ts';
 
 export interface ClientEntry extends ClientRow {
+  /** Its place among the clients and networks of this book. */
+  readonly number: number;
   readonly seen: number[];
 }
 
@@ -22,16 +24,23 @@ const MOST = 50;
 
 export class ClientBook {
   readonly #entries = new Map<string, ClientEntry>();
+  readonly #networks = new Map<string, number>();
 
   entry(name: string): ClientEntry {
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
-    // V8 keeps a part of a text as a reference to the whole text, here a line of the log.
-    const copy = Buffer.from(name).toString();
+    const copy = copyOf(name);
     const denials = { denied: 0, deniedWithShadow: 0, newlyDenied: 0, newlyAllowed: 0 };
-    const entry = { name: copy, requests: 0, ...denials, seen: [0] };
+    const number = this.#nextNumber();
+    const entry = { name: copy, number, requests: 0, ...denials, seen: [0] };
     this.#entries.set(copy, entry);
     return entry;
+  }
+
+  /** The number of a wider network of a client, which is not a client itself unless it is the same text. */
+  networkNumber(network: string, client: ClientEntry): number {
+    if (network === client.name) return client.number;
+    return getOrAdd(this.#networks, network, () => this.#nextNumber());
   }
 
   get size(): number {
@@ -40,9 +49,18 @@ export class ClientBook {
 
   affected(denials: Denials) {
     const found = [...this.#entries.values()].filter((entry) => entry[denials] > 0);
-    const most = topRows(found, denials).map(({ seen: _seen, ...row }) => row);
+    const most = topRows(found, denials).map(({ seen: _seen, number: _number, ...row }) => row);
     return { count: found.length, most };
   }
+
+  #nextNumber(): number {
+    return this.#entries.size + this.#networks.size;
+  }
+}
+
+/** V8 keeps a part of a text as a reference to the whole text, here a part of the log. */
+export function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** Rows of equal counts are in the order of their names, so the list does not depend on how the work was divided. */

@@ -24,7 +24,7 @@ export interface DeciderOptions {
   readonly isEvaluated: (limit: Limit) => boolean;
 }
 
-export interface Decided {
+export interface CheckedRequest {
   readonly decision: Decision;
   readonly wouldDeny: readonly Decision[];
   readonly partition: string;
@@ -70,7 +70,7 @@ export class Decider {
   }
 
   /** Milliseconds since the epoch; they must not go back. The result is valid until the next request. */
-  decide(request: CheckRequest, nowMs: number): Decided {
+  decide(request: CheckRequest, nowMs: number): CheckedRequest {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;

@@ -3,7 +3,7 @@ import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { getOrAdd } from '../maps.ts';
 import { type ClientEntry, Sightings } from './client-book.ts';
-import type { Decided } from './decider.ts';
+import type { Decided } from './entry-decider.ts';
 import { type Change, type Counts, minuteOf, newCounts } from './result.ts';
 
 export class Tally {
@@ -19,7 +19,7 @@ export class Tally {
   deniedWithShadow = 0;
   readonly #sightings = new Sightings();
 
-  add({ decision, wouldDeny, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
+  add({ decision, wouldDeny, applied, counted, client }: Decided, atMs: number): void {
     const { reason } = decision;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
     client.requests++;
@@ -52,7 +52,8 @@ export class Tally {
     return counts;
   }
 
-  compare(now: Verdicts, before: Verdicts, client: ClientEntry): void {
+  compare(now: Decided, before: Verdicts): void {
+    const { client } = now;
     const deniedBy = onlyDeniedBy(now, before);
     const allowedBy = onlyDeniedBy(before, now);
     if (deniedBy !== undefined) {
