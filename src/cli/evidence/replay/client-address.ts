@@ -14,6 +14,7 @@ import {
   forwardedAddress,
 } from '../../../gateway/core/identity/client-address.ts';
 import type { Naming } from '../../../gateway/core/matching/policy-set.ts';
+import { ipv4Bits } from './ipv4-bits.ts';
 
 export const KEY_NAME = 'key ';
 
@@ -65,6 +66,10 @@ export function compileLogClient(naming: Naming, threads: number) {
 
 type NetworksOf = Pick<LogClient, 'name' | 'wider' | 'thread'>;
 
+/** Addresses of one thread are spread over all networks: the multiplier is that of Fibonacci hashing (Knuth, 6.4). */
 export function threadOf(network: string, threads: number): number {
-  return threads === 1 ? 0 : fnv1a32(network) % threads;
+  if (threads === 1) return 0;
+  const bits = ipv4Bits(network);
+  if (bits === undefined) return fnv1a32(network) % threads;
+  return (Math.imul(bits, 0x9e3779b1) >>> 16) % threads;
 }

@@ -6,6 +6,7 @@ import { compileAccess } from '../../../gateway/core/identity/client-access.ts';
 import type { Naming } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
 import type { LogClient } from './client-address.ts';
+import { copyOf } from './client-book.ts';
 
 const REMEMBERED = 100_000;
 /** Only overrides look for a pseudonym. */
@@ -17,8 +18,11 @@ export function compileListedAccess({ accessLists, trustedProxies }: Naming) {
   const accessOf = compileAccess(rememberMembers(trustedProxies));
   const known = new LRUCache<string, Listed>({ max: REMEMBERED });
   return ({ address, isReported }: LogClient, nowMs: number): Access | undefined => {
-    const listed = known.get(address) ?? accessLists.ofAddress(address);
-    known.set(address, listed);
+    let listed = known.get(address);
+    if (listed === undefined) {
+      listed = accessLists.ofAddress(address);
+      known.set(copyOf(address), listed);
+    }
     const client = {
       ...{ apiKey: undefined, user: undefined, reported: isReported ? address : undefined },
       address: { partition: UNNAMED, listed },

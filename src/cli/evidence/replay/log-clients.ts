@@ -1,10 +1,11 @@
 /** Finds the clients of entries, each distinct address once. */
-import { isIPv4 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import { createLogRequests, type LogRequests, type MappedField } from '../log-request.ts';
 import { compileLogClient, type LogClient, threadOf } from './client-address.ts';
+import { copyOf } from './client-book.ts';
+import { ipv4Bits } from './ipv4-bits.ts';
 
 /** Parsing an IPv6 address costs as much as a decision. */
 const REMEMBERED = 100_000;
@@ -35,13 +36,15 @@ export class LogClients {
       return this.#found(entry);
     }
     // Such an address is written in its canonical spelling, and is its own network.
-    if (isIPv4(address)) {
+    if (ipv4Bits(address) !== undefined) {
       const thread = threadOf(address, this.#threads);
       return { address, isReported: true, name: address, wider: NONE, thread };
     }
-    const known = this.#known.get(address) ?? this.#found(entry);
-    if (known !== undefined) this.#known.set(address, known);
-    return known;
+    const known = this.#known.get(address);
+    if (known !== undefined) return known;
+    const found = this.#found(entry);
+    if (found !== undefined) this.#known.set(copyOf(address), found);
+    return found;
   }
 
   #found(entry: LogEntry): LogClient | undefined {

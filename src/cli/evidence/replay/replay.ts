@@ -91,7 +91,7 @@ export class Replay {
 
   finish(): ReplayResult {
     this.#sameSecond?.flush();
-    const { limits, denied, deniedWithShadow, ...tally } = this.#tally;
+    const { limits, denied, deniedWithShadow, ...tally } = this.#tally.result();
     const { policies } = this.#options.policies;
     const clients = this.#book;
     return {
