@@ -130,7 +130,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'guarded-store.ts',
     'local-share.ts',
     'memory/memory-store.ts',
-    'memory/meter.ts',
     'overrides/override-book.ts',
     'overrides/override.ts',
     'overrides/redis-override-store.ts',

@@ -18,11 +18,6 @@ export type LineCounts = Readonly<EntryStream['counts']>;
 export interface EntryStreamOptions {
   readonly sources: number;
   readonly horizonMs: number;
-  /**
-   * Whether texts of entries may be kept. Otherwise they are parts of a chunk, which stays in memory as long as one of them:
-   * copy what you keep. That is faster.
-   */
-  readonly copiesLines?: boolean;
   /** Others are not visited. Called for every entry that is not late, before they are in order. */
   readonly isWanted?: (entry: LogEntry) => boolean;
   readonly onMisread?: (line: MisreadLine) => void;
@@ -32,6 +27,7 @@ export type Visit = (entry: LogEntry) => void;
 
 const FIRST_MISREAD = 10;
 const MAX_SHOWN = 1_000;
+const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 interface HeldLine {
@@ -87,17 +83,13 @@ export class EntryStream {
   add({ source: index, bytes, isLast }: LogChunk, visit: Visit): void {
     const source = this.#sources[index] as Source;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const { copiesLines = true } = this.#options;
-    const text = buffer.toString('latin1');
-    for (let from = 0; from < text.length; ) {
-      const feed = text.indexOf('\n', from);
-      const end = feed < 0 ? text.length : feed;
-      const last = end > from && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
+    let from = 0;
+    while (from < buffer.length) {
+      const feed = buffer.indexOf(LINE_FEED, from);
+      const end = feed < 0 ? buffer.length : feed;
+      const last = end > from && buffer[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
       source.line++;
-      if (last > from) {
-        const line = copiesLines ? buffer.toString('latin1', from, last) : text.slice(from, last);
-        this.#read(line, index, source);
-      }
+      if (last > from) this.#read(buffer.toString('latin1', from, last), index, source);
       from = end + 1;
     }
     source.isDone = isLast;

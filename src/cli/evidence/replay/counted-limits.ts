@@ -8,35 +8,55 @@ import { changesCount, type QuotaState } from '../../../gateway/core/counting/st
 import { GLOBAL_PARTITION } from '../../../gateway/core/identity/partition.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { NEW_METER } from '../../../gateway/stores/memory/memory-store.ts';
-import { type Meter, MeterTable } from '../../../gateway/stores/memory/meter.ts';
 import { getOrAdd } from '../maps.ts';
 
-export type Meters = MeterTable<Meter, number>;
+type Meter = ReturnType<(typeof NEW_METER)['fixed-window']>;
 
-/** Half of what a Map can hold. Expired meters leave, so only clients of the last window count. */
-const MAX_METERS = 8_000_000;
-/** All clients have the same number. */
-const GLOBAL = -1;
+/** In place of the number of a client, for limits that count all clients together. */
+const ALL_CLIENTS = 0;
+/** Meters that the hand passes for every new one, so that expired meters leave. */
+const STEPS_PER_METER = 2;
+
+/** The meters of clients and networks, by their numbers. */
+export class Meters {
+  readonly #meters: (Meter | undefined)[] = [];
+  #hand = 0;
+
+  get(number: number): Meter | undefined {
+    return this.#meters[number];
+  }
+
+  add(number: number, meter: Meter, nowMs: number): void {
+    const meters = this.#meters;
+    // V8 keeps an array with large gaps as a slow table.
+    while (meters.length <= number) meters.push(undefined);
+    for (let steps = 0; steps < STEPS_PER_METER; steps++) {
+      this.#hand = (this.#hand + 1) % meters.length;
+      if ((meters[this.#hand]?.expiresMs ?? nowMs) <= nowMs) meters[this.#hand] = undefined;
+    }
+    meters[number] = meter;
+  }
+}
 
 /** One limit. A take calls `fits`, and then `record` for the same request. */
 class CountedLimit {
   readonly descriptor: LimitDescriptor;
   readonly #meters: Meters;
-  /** The place of the number: 0 for the client's own, 1 for its next wider network, and so on; or GLOBAL. */
-  readonly #network: number;
-  #number = GLOBAL;
+  /** The place of its number among those of the client; undefined for all clients together. */
+  readonly #place: number | undefined;
+  #number = ALL_CLIENTS;
   #known: Meter | undefined;
   #meter: Meter;
 
-  constructor(limit: Limit, network: number, meters: Meters) {
-    this.descriptor = descriptor(limit, network === GLOBAL ? GLOBAL_PARTITION : '');
+  constructor(limit: Limit, meters: Meters, place?: number) {
+    this.descriptor = descriptor(limit, place === undefined ? GLOBAL_PARTITION : '');
     this.#meters = meters;
-    this.#network = network;
+    this.#place = place;
     this.#meter = this.#newMeter();
   }
 
   fits(numbers: readonly number[], nowMs: number): boolean {
-    this.#number = this.#network === GLOBAL ? GLOBAL : (numbers[this.#network] ?? GLOBAL);
+    if (this.#place !== undefined) this.#number = numbers[this.#place] as number;
     this.#known = this.#meters.get(this.#number);
     this.#meter = this.#known ?? this.#newMeter();
     return this.#meter.fits(this.descriptor, nowMs);
@@ -45,8 +65,7 @@ class CountedLimit {
   record(nowMs: number, admitted: boolean): QuotaState {
     const state = this.#meter.record(this.descriptor, nowMs, admitted);
     if (this.#known === undefined && changesCount(this.descriptor, admitted)) {
-      this.#meters.add(this.#number, this.#meter);
-      this.#meters.evict(1, nowMs);
+      this.#meters.add(this.#number, this.#meter, nowMs);
     }
     return state;
   }
@@ -68,15 +87,18 @@ export class CountedLimits {
    */
   constructor(limits: readonly Limit[], meters: Map<string, Meters>, isWide: boolean) {
     this.#limits = limits.flatMap((limit) => {
-      const metersOf = getOrAdd(meters, limit.keySuffix, () => new MeterTable(MAX_METERS));
-      if (limit.per === 'global') return [new CountedLimit(limit, GLOBAL, metersOf)];
+      const metersOf = getOrAdd(meters, limit.keySuffix, () => new Meters());
+      if (limit.per === 'global') return [new CountedLimit(limit, metersOf)];
       const networks = isWide ? [limit, ...limit.wider] : [limit];
-      return networks.map((each, i) => new CountedLimit(each, i, metersOf));
+      return networks.map((each, place) => new CountedLimit(each, metersOf, place));
     });
     this.descriptors = this.#limits.map((each) => each.descriptor);
   }
 
-  /** Takes from all limits or from none. `numbers` are those of the client and its wider networks. Returns the denial, if it is one. */
+  /**
+   * Takes from all limits or from none. `numbers` are those of the client and of its wider networks, narrowest first.
+   * Returns the decision if the request is denied.
+   */
   take(numbers: readonly number[], nowMs: number) {
     let admitted = true;
     for (const each of this.#limits) if (!each.fits(numbers, nowMs)) admitted = false;

@@ -41,7 +41,8 @@ export class ReplayThread {
     // Without mapped fields, clients are found by their addresses alone.
     const isMapped = mapping.length > 0;
     this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
-      ...{ sources, horizonMs, copiesLines: isMapped },
+      sources,
+      horizonMs,
       isWanted: (entry) => this.#replay.wants(entry),
       ...(options.keepsMisread && {
         onMisread: ({ text }) => {

@@ -43,8 +43,8 @@ const MAX_STEPS = 64;
  * neighbours for every request. Deleting a key from a Map and adding it again takes V8 time in proportion to the size of
  * the Map if it is always the same key, as it is in an attack.
  */
-export class MeterTable<T extends Kept, Key = string> {
-  readonly #meters = new Map<Key, T>();
+export class MeterTable<T extends Kept> {
+  readonly #meters = new Map<string, T>();
   readonly #maxKeys: number;
   /** Moves with every new key: in V8, an iterator that does not move keeps all keys deleted before it in memory. */
   #hand = this.#meters.entries();
@@ -57,18 +57,18 @@ export class MeterTable<T extends Kept, Key = string> {
     return this.#meters.size;
   }
 
-  get(key: Key): T | undefined {
+  get(key: string): T | undefined {
     const meter = this.#meters.get(key);
     if (meter !== undefined) meter.used = true;
     return meter;
   }
 
   /** Evicts nothing: no key of a request may be evicted for another key of the same request. */
-  add(key: Key, meter: T): void {
+  add(key: string, meter: T): void {
     this.#meters.set(key, meter);
   }
 
-  delete(key: Key): void {
+  delete(key: string): void {
     this.#meters.delete(key);
   }
 
@@ -80,7 +80,7 @@ export class MeterTable<T extends Kept, Key = string> {
 
   #evictOne(nowMs: number): void {
     const before = this.#meters.size;
-    let key: Key | undefined;
+    let key: string | undefined;
     for (let steps = 0; steps < MAX_STEPS && this.#meters.size === before; steps++) {
       key = this.#step(nowMs);
     }
@@ -88,7 +88,7 @@ export class MeterTable<T extends Kept, Key = string> {
   }
 
   /** Moves the hand to the next key. Evicts it if it has expired or, if there are too many keys, is not in use. */
-  #step(nowMs: number): Key | undefined {
+  #step(nowMs: number): string | undefined {
     let next = this.#hand.next();
     if (next.done) {
       this.#hand = this.#meters.entries();
