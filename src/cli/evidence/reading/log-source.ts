@@ -108,7 +108,10 @@ export class LogSource {
 
   async *#raw(): AsyncGenerator<Buffer> {
     this.bytesRead = 0;
-    const input = this.#path === STANDARD_INPUT ? this.#input : createReadStream(this.#path, { highWaterMark: READ_BYTES });
+    const input =
+      this.#path === STANDARD_INPUT
+        ? this.#input
+        : createReadStream(this.#path, { highWaterMark: READ_BYTES });
     for await (const bytes of input) {
       this.bytesRead += bytes.length;
       yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -67,7 +67,6 @@ export function newCounts() {
   };
 }
 
-
 export function addResults(results: readonly ReplayResult[]): ReplayResult {
   return results.reduce(addResult);
 }

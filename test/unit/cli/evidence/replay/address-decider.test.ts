@@ -13,7 +13,12 @@ import { evaluabilityOf } from '../../../../../src/cli/evidence/replay/evaluable
 import { LogClients } from '../../../../../src/cli/evidence/replay/log-clients.ts';
 import { Tally } from '../../../../../src/cli/evidence/replay/tally.ts';
 import { SaltBooks } from '../../../../../src/gateway/stores/salts/salt-sources.ts';
-import { combinedLine, LOG_START_MS, logEntry, seededRandom } from '../../../../support/log-entries.ts';
+import {
+  combinedLine,
+  LOG_START_MS,
+  logEntry,
+  seededRandom,
+} from '../../../../support/log-entries.ts';
 import { policySetFrom } from '../../../../support/policies.ts';
 import { rounds } from '../../../../support/short-form.ts';
 
@@ -36,14 +41,28 @@ const MATCHES = [
   '{ path: /a/b, host: "*.example.com" }',
 ];
 const TARGETS = [
-  ...['/login', '/LOGIN/', '//login?x=/a', '/login?next=/a/../b', '/a/b', '/a/c?d', '/a/%2e%2e/login'],
+  ...[
+    '/login',
+    '/LOGIN/',
+    '//login?x=/a',
+    '/login?next=/a/../b',
+    '/a/b',
+    '/a/c?d',
+    '/a/%2e%2e/login',
+  ],
   ...['/users/7', '/users/8/', '/a%00b', '/a;x=1/b', 'http://api.example.com/a/b', '/é', '*', '/'],
 ];
 const HOSTS = [undefined, undefined, 'api.example.com', 'www.example.com:8080', 'bad host', 'x'];
 const ADDRESSES = [
   ...['203.0.113.1', '203.0.113.2', '198.51.100.7', '198.51.100.9', '10.0.0.5', '127.0.0.1'],
   ...['2001:db8::1', '2001:DB8:0:0::1', '2001:db8:0:1::1', '2001:db8:1::5', '::ffff:203.0.113.1'],
-  ...['64:ff9b::cb00:7101', '64:ff9b::a00:5', '2002:cb00:7102::1', '[2001:db8::1]:80', '203.0.113.1:9'],
+  ...[
+    '64:ff9b::cb00:7101',
+    '64:ff9b::a00:5',
+    '2002:cb00:7102::1',
+    '[2001:db8::1]:80',
+    '203.0.113.1:9',
+  ],
   ...['unix:', '-', 'client.example.com', '01.2.3.4', '256.1.1.1', '1.2.3'],
 ];
 
@@ -56,7 +75,8 @@ function limitsFrom(random: Random): string {
   const limits = windows.map((window, i) => {
     const count = 2 + Math.floor(random() * 9);
     const per = pick(random, PER);
-    if (i === 0 && random() < 0.3) return `{ rate: ${count}/${pick(random, CALENDARS)}, per: ${per} }`;
+    if (i === 0 && random() < 0.3)
+      return `{ rate: ${count}/${pick(random, CALENDARS)}, per: ${per} }`;
     const algorithm = pick(random, ALGORITHMS);
     const burst = algorithm === 'token-bucket' ? `, burst: ${2 + Math.floor(random() * 9)}` : '';
     const rejected = random() < 0.2 ? ', count_rejected: true' : '';
@@ -74,7 +94,11 @@ function policiesFrom(random: Random): string {
     const plans = random() < 0.2 ? `, plans: { gold: ${limitsFrom(random)} }` : '';
     return `  - { name: p${i}, match: ${match}, mode: ${mode}${always}${cost}, limits: ${limitsFrom(random)}${plans} }`;
   });
-  const prefixes = pick(random, ['{ 64: 1x }', '{ 64: 1x, 48: 3x }', '{ 128: 1x, 64: 2x, 32: 5x }']);
+  const prefixes = pick(random, [
+    '{ 64: 1x }',
+    '{ 64: 1x, 48: 3x }',
+    '{ 128: 1x, 64: 2x, 32: 5x }',
+  ]);
   const lists =
     random() < 0.5
       ? 'exempt: [198.51.100.9, { address: 203.0.113.2, expires: 2026-11-02 }]\nblock: [198.51.100.0/24, "2001:db8:1::/48", "2002::/16"]\n'
@@ -120,7 +144,9 @@ function inOrder(text: string): LogEntry[] {
 /** A limit of a client that has two names is counted under both: once for the client. */
 function essence({ decision, wouldDeny, applied, counted, client }: Decided) {
   const denied = [decision, ...wouldDeny].map(({ verdict, reason, policy, binding }) =>
-    verdict === 'deny' ? { reason, policy, limit: binding?.limit.description, state: binding?.state } : reason,
+    verdict === 'deny'
+      ? { reason, policy, limit: binding?.limit.description, state: binding?.state }
+      : reason,
   );
   const once = counted.filter(({ source }, i) => source !== counted[i - 1]?.source);
   const limits = once.map(({ source }) => source.description);
