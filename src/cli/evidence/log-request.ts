@@ -22,7 +22,7 @@ export interface MappedField {
  */
 export type LogRequests = (entry: LogEntry) => LogRequest | undefined;
 
-export interface LogRequest extends CheckRequest {
+interface LogRequest extends CheckRequest {
   readonly addresses: Omit<ReportedAddresses, 'client'> & { client: string | undefined };
 }
 

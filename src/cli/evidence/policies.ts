@@ -17,12 +17,12 @@ export function readPolicyFile(path: string, cloudflareRanges: string): ReadPoli
   return { file, ranges };
 }
 
-/** All threads together remember so many. A gateway remembers 10,000; a log has more, and they come again. */
+/** A gateway remembers 10,000 addresses; a log has more, and they come again. */
 const REMEMBERED_ADDRESSES = 1_000_000;
 
-/** `threads` share the clients of a log; without it, the policies decide few requests. */
-export function policySetOf({ file, ranges }: ReadPolicies, threads?: number): PolicySet {
-  return compilePolicies(file, ranges, threads && Math.ceil(REMEMBERED_ADDRESSES / threads));
+/** `identifiesAll`: every request of a log is identified by the policies, and not only a few. */
+export function policySetOf({ file, ranges }: ReadPolicies, identifiesAll = false): PolicySet {
+  return compilePolicies(file, ranges, identifiesAll ? REMEMBERED_ADDRESSES : undefined);
 }
 
 export function hostPoliciesOf({ file: { entries } }: ReadPolicies): Set<string> {

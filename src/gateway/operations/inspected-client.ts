@@ -117,7 +117,7 @@ const UNKNOWN = '0.0.0.0';
 
 export function accessOf(
   { partition, partitions, address, text }: InspectedClient,
-  { policies, overrides, salts, now }: Gateway,
+  { policies, overrides, now }: Gateway,
 ) {
   const { accessLists, trustedProxies } = policies.current.naming;
   const { listedClients } = policies.current;
@@ -142,7 +142,6 @@ export function accessOf(
     },
     {
       nowMs,
-      salts: salts.at(nowMs, true),
       overrides: overrides.current,
       trace: (event) => void (event.type === 'access' && events.push(event)),
     },

@@ -7,6 +7,7 @@ import { LineCutter } from './line-cutter.ts';
 
 const STANDARD_INPUT = '-';
 const HEAD_BYTES = 8;
+const READ_BYTES = 262_144;
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
@@ -107,7 +108,10 @@ export class LogSource {
 
   async *#raw(): AsyncGenerator<Buffer> {
     this.bytesRead = 0;
-    const input = this.#path === STANDARD_INPUT ? this.#input : createReadStream(this.#path);
+    const input =
+      this.#path === STANDARD_INPUT
+        ? this.#input
+        : createReadStream(this.#path, { highWaterMark: READ_BYTES });
     for await (const bytes of input) {
       this.bytesRead += bytes.length;
       yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,10 @@
 /** What is known about each client of a replay. There may be a million, so an entry is small. */
 import { getOrAdd } from '../maps.ts';
+import { ipv4Bits } from './ipv4-bits.ts';
 
 export interface ClientEntry extends ClientRow {
+  /** Its place among the clients and networks of this book. */
+  readonly number: number;
   readonly seen: number[];
 }
 
@@ -21,28 +24,49 @@ export type Denials = 'denied' | 'deniedWithShadow' | 'newlyDenied' | 'newlyAllo
 const MOST = 50;
 
 export class ClientBook {
-  readonly #entries = new Map<string, ClientEntry>();
+  /** By their bits, or by their names. */
+  readonly #addresses = new Map<number, ClientEntry>();
+  readonly #others = new Map<string, ClientEntry>();
+  readonly #networks = new Map<string, number>();
 
   entry(name: string): ClientEntry {
-    const known = this.#entries.get(name);
-    if (known !== undefined) return known;
-    // V8 keeps a part of a text as a reference to the whole text, here a line of the log.
-    const copy = Buffer.from(name).toString();
-    const denials = { denied: 0, deniedWithShadow: 0, newlyDenied: 0, newlyAllowed: 0 };
-    const entry = { name: copy, requests: 0, ...denials, seen: [0] };
-    this.#entries.set(copy, entry);
-    return entry;
+    const bits = ipv4Bits(name);
+    return bits === undefined
+      ? (this.#others.get(name) ?? getOrAdd(this.#others, copyOf(name), () => this.#newEntry(name)))
+      : getOrAdd(this.#addresses, bits, () => this.#newEntry(name));
+  }
+
+  /** The number of a wider network of a client, which is not a client itself unless it is the same text. */
+  networkNumber(network: string, client: ClientEntry): number {
+    if (network === client.name) return client.number;
+    return getOrAdd(this.#networks, network, () => this.#nextNumber());
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#addresses.size + this.#others.size;
   }
 
   affected(denials: Denials) {
-    const found = [...this.#entries.values()].filter((entry) => entry[denials] > 0);
-    const most = topRows(found, denials).map(({ seen: _seen, ...row }) => row);
+    const all = [this.#addresses, this.#others].flatMap((entries) => [...entries.values()]);
+    const found = all.filter((entry) => entry[denials] > 0);
+    const most = topRows(found, denials).map(({ seen: _seen, number: _number, ...row }) => row);
     return { count: found.length, most };
   }
+
+  #newEntry(name: string): ClientEntry {
+    const denials = { denied: 0, deniedWithShadow: 0, newlyDenied: 0, newlyAllowed: 0 };
+    const number = this.#nextNumber();
+    return { name: copyOf(name), number, requests: 0, ...denials, seen: [0] };
+  }
+
+  #nextNumber(): number {
+    return this.size + this.#networks.size;
+  }
+}
+
+/** V8 keeps a part of a text as a reference to the whole text, here a part of the log. */
+export function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** Rows of equal counts are in the order of their names, so the list does not depend on how the work was divided. */
@@ -55,18 +79,13 @@ export function topRows<Row extends ClientRow>(rows: readonly Row[], denials: De
 /** V8 keeps numbers of so many bits without a separate object. */
 const BITS = 30;
 
-/** Records, one bit each, which policies, limits and denials a client reached. */
-export class Sightings {
-  readonly #bits = new Map<object, number>();
-
-  isFirst({ seen }: ClientEntry, what: object): boolean {
-    const number = getOrAdd(this.#bits, what, () => this.#bits.size);
-    const place = Math.floor(number / BITS);
-    const bit = 1 << (number % BITS);
-    while (seen.length <= place) seen.push(0);
-    const bits = seen[place] ?? 0;
-    if ((bits & bit) !== 0) return false;
-    seen[place] = bits | bit;
-    return true;
-  }
+/** Records in one bit whether a client has reached a policy, a limit or a denial. `number` says which of them. */
+export function isFirst({ seen }: ClientEntry, number: number): boolean {
+  const place = Math.floor(number / BITS);
+  const bit = 1 << (number % BITS);
+  while (seen.length <= place) seen.push(0);
+  const bits = seen[place] ?? 0;
+  if ((bits & bit) !== 0) return false;
+  seen[place] = bits | bit;
+  return true;
 }

@@ -19,13 +19,12 @@ const MAX_KEYS = 8_000_000;
 
 export interface DeciderOptions {
   readonly policies: PolicySet;
-  /** Deciders of the same policies need the same salts: these forget all addresses when the salts change. */
   readonly salts: SaltSource;
   readonly modes: PolicyModes;
   readonly isEvaluated: (limit: Limit) => boolean;
 }
 
-export interface Decided {
+export interface CheckedRequest {
   readonly decision: Decision;
   readonly wouldDeny: readonly Decision[];
   readonly partition: string;
@@ -71,7 +70,7 @@ export class Decider {
   }
 
   /** Milliseconds since the epoch; they must not go back. The result is valid until the next request. */
-  decide(request: CheckRequest, nowMs: number): Decided {
+  decide(request: CheckRequest, nowMs: number): CheckedRequest {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;

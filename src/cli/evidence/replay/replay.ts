@@ -3,22 +3,17 @@
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
-import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { everyLimit } from '../../../gateway/core/policy.ts';
-import { SaltBooks } from '../../../gateway/stores/salts/salt-sources.ts';
 import type { LogEntry } from '../formats/log-format.ts';
-import {
-  createLogRequests,
-  type LogRequest,
-  type LogRequests,
-  type MappedField,
-} from '../log-request.ts';
-import { compileLogClient, KEY_NAME } from './client-address.ts';
+import { lastingSalts } from '../lasting-salts.ts';
+import type { MappedField } from '../log-request.ts';
+import { AddressDecider } from './address-decider.ts';
 import { ClientBook } from './client-book.ts';
-import { Decider } from './decider.ts';
+import { type EntryDecider, MappedDecider } from './entry-decider.ts';
 import { evaluabilityOf } from './evaluable.ts';
 import { byKey } from './limit-rows.ts';
+import { LogClients } from './log-clients.ts';
 import { Peaks } from './peaks.ts';
 import { newFacts, type ReplayResult } from './result.ts';
 import { SameSecond } from './same-second.ts';
@@ -39,15 +34,14 @@ const SHORT_WINDOW_MS = 10_000;
 
 export class Replay {
   readonly #options: ReplayOptions;
-  readonly #requestOf: LogRequests;
-  readonly #clientOf: ReturnType<typeof compileLogClient>;
-  readonly #now: Decider;
-  readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
-  readonly #atOnce: Decider | undefined;
+  readonly #clients: LogClients;
+  readonly #book = new ClientBook();
+  readonly #now: EntryDecider;
+  readonly #before: EntryDecider | undefined;
+  readonly #atOnce: EntryDecider | undefined;
   readonly #sameSecond: SameSecond | undefined;
   readonly #tally = new Tally();
   readonly #deniedAtOnce = new Map<string, number>();
-  readonly #clients = new ClientBook();
   readonly #peaks: Peaks | undefined;
   readonly #facts = newFacts();
 
@@ -55,18 +49,19 @@ export class Replay {
     const { policies, against, mapping, precisionMs, threads } = options;
     this.#options = options;
     if (options.measuresPeaks) this.#peaks = new Peaks();
-    this.#requestOf = createLogRequests(policies, mapping);
-    this.#clientOf = compileLogClient(policies.naming, threads);
-    const salts = new SaltBooks();
-    const decider = (set: PolicySet) =>
-      new Decider({ ...evaluabilityOf(set.policies, mapping), salts, policies: set });
-    this.#now = decider(policies);
-    this.#before = against && {
-      decider: decider(against),
-      requestOf: createLogRequests(against, mapping),
+    const salts = lastingSalts();
+    const deciderOf = (set: PolicySet, clients: LogClients, book: ClientBook) => {
+      const given = { ...evaluabilityOf(set.policies, mapping), policies: set, clients, book };
+      return mapping.length === 0 ? new AddressDecider(given) : new MappedDecider(given, salts);
     };
+    this.#clients = new LogClients(policies, mapping, threads);
+    this.#now = deciderOf(policies, this.#clients, this.#book);
+    if (against !== undefined) {
+      const clients = new LogClients(against, mapping, threads);
+      this.#before = deciderOf(against, clients, new ClientBook());
+    }
     if (precisionMs <= 1 || !hasShortWindow(policies)) return;
-    this.#atOnce = decider(policies);
+    this.#atOnce = deciderOf(policies, this.#clients, this.#book);
     this.#sameSecond = new SameSecond(precisionMs, (...visit) => this.#decide(...visit));
   }
 
@@ -82,10 +77,10 @@ export class Replay {
     if (entry.status === 429) facts.answered429++;
     if (entry.host === undefined) facts.withoutHost++;
     else facts.withHost++;
-    const request = this.#requestOf(entry);
-    if (request === undefined) facts.withoutAddress++;
+    const client = this.#clients.find(entry);
+    if (client === undefined) facts.withoutAddress++;
     // How many requests a second has depends on all clients.
-    return this.#sameSecond !== undefined || (request !== undefined && this.#isMine(request));
+    return this.#sameSecond !== undefined || client?.thread === this.#options.thread;
   }
 
   add(entry: LogEntry): void {
@@ -96,9 +91,9 @@ export class Replay {
 
   finish(): ReplayResult {
     this.#sameSecond?.flush();
-    const { limits, denied, deniedWithShadow, ...tally } = this.#tally;
+    const { limits, denied, deniedWithShadow, ...tally } = this.#tally.result();
     const { policies } = this.#options.policies;
-    const clients = this.#clients;
+    const clients = this.#book;
     return {
       ...tally,
       limits: byKey(policies, limits),
@@ -119,44 +114,24 @@ export class Replay {
   }
 
   #decide(entry: LogEntry, atMs: number, atOnceMs: number): void {
-    const request = this.#requestOf(entry);
-    if (request === undefined) return;
-    const { name, thread, address } = this.#clientOf(request);
-    if (thread !== this.#options.thread) return;
-    const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
-    // The address of the entry is a part of its line, which must not stay in memory as long as the address.
-    if (known?.name === address) request.addresses.client = known.name;
-    const decided = this.#now.decide(request, atMs);
-    const { partition } = decided;
-    const client =
-      known ?? this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
-    this.#tally.add(decided, client, atMs);
-    this.#peaks?.add(decided.counted, client, atMs);
-    if (this.#atOnce !== undefined) {
-      const { decision, wouldDeny } = this.#atOnce.decide(request, atOnceMs);
+    if (this.#clients.find(entry)?.thread !== this.#options.thread) return;
+    const decided = this.#now.decide(entry, atMs);
+    if (decided === undefined) return;
+    this.#tally.add(decided, atMs);
+    this.#peaks?.add(decided.counted, decided.client, atMs);
+    const atOnce = this.#atOnce?.decide(entry, atOnceMs);
+    if (atOnce !== undefined) {
+      const { decision, wouldDeny } = atOnce;
       if (decision.verdict === 'deny') this.#addAtOnce(decision);
       for (const each of wouldDeny) this.#addAtOnce(each);
     }
-    if (this.#before === undefined) return;
     // The old file may trust other proxies and read other headers.
-    const old = this.#before.requestOf(entry);
-    const before = old && this.#before.decider.decide(old, atMs);
-    if (before !== undefined) this.#tally.compare(decided, before, client);
-  }
-
-  #isMine(request: LogRequest): boolean {
-    const { thread, threads } = this.#options;
-    return threads === 1 || this.#clientOf(request).thread === thread;
+    const before = this.#before?.decide(entry, atMs);
+    if (before !== undefined) this.#tally.compare(decided, before);
   }
 
   #addAtOnce({ policy }: Decision): void {
     this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
-  }
-
-  /** Keys that the file lists have an id; others, and users, have their partition. */
-  #keyName(partition: string): string {
-    const listed = this.#options.policies.listedClients.get(partition);
-    return listed === undefined ? partition : KEY_NAME + listed.id;
   }
 }
 

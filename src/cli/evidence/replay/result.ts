@@ -1,5 +1,5 @@
 /** The results of several threads are added up, because each has its own clients. */
-import { getOrAdd, type Histogram, mergeInto } from '../maps.ts';
+import { type Histogram, mergeInto } from '../maps.ts';
 import { type ClientRow, type Denials, topRows } from './client-book.ts';
 
 export type MinuteCounts = [requests: number, denied: number];
@@ -65,10 +65,6 @@ export function newCounts() {
     lastDenialMs: Number.NEGATIVE_INFINITY,
     minutes: new Map<number, MinuteCounts>(),
   };
-}
-
-export function minuteOf({ minutes }: Counts, atMs: number): MinuteCounts {
-  return getOrAdd(minutes, Math.floor(atMs / MINUTE_MS), () => [0, 0]);
 }
 
 export function addResults(results: readonly ReplayResult[]): ReplayResult {

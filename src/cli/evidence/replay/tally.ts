@@ -1,93 +1,149 @@
 /** Counts what the new policy file decided, and where the old one decided differently. */
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
+import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { getOrAdd } from '../maps.ts';
-import { type ClientEntry, Sightings } from './client-book.ts';
-import type { Decided } from './decider.ts';
-import { type Change, type Counts, minuteOf, newCounts } from './result.ts';
+import { type ClientEntry, isFirst } from './client-book.ts';
+import type { Decided } from './entry-decider.ts';
+import { type Change, type Counts, MINUTE_MS, type MinuteCounts, newCounts } from './result.ts';
+
+/** The counts of a policy, a limit or a reason, and what they need of the last request. */
+class Counter {
+  readonly counts = newCounts();
+  /** The numbers of its requests and its denials among all that a client may reach. */
+  readonly #requests: number;
+  readonly #denials: number;
+  #minute = Number.NaN;
+  #ofMinute: MinuteCounts = [0, 0];
+
+  constructor(next: () => number) {
+    this.#requests = next();
+    this.#denials = next();
+  }
+
+  addRequest(client: ClientEntry, atMs: number): void {
+    const { counts } = this;
+    counts.requests++;
+    this.#minuteAt(atMs)[0]++;
+    if (isFirst(client, this.#requests)) counts.clients++;
+  }
+
+  addDenied(client: ClientEntry, atMs: number): void {
+    const { counts } = this;
+    counts.denied++;
+    this.#minuteAt(atMs)[1]++;
+    counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
+    counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
+    if (isFirst(client, this.#denials)) counts.deniedClients++;
+  }
+
+  #minuteAt(atMs: number): MinuteCounts {
+    const minute = Math.floor(atMs / MINUTE_MS);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#ofMinute = getOrAdd(this.counts.minutes, minute, () => [0, 0]);
+    }
+    return this.#ofMinute;
+  }
+}
+
+interface NumberedChange extends Change {
+  readonly number: number;
+}
 
 export class Tally {
-  readonly policies = new Map<string, Counts>();
-  readonly limits = new Map<Limit, Counts>();
+  readonly #policies = new Map<string, Counter>();
+  readonly #limits = new Map<Limit, Counter>();
   /** Requests that were denied before a policy was looked at, by the reason. */
-  readonly refusals = new Map<string, Counts>();
-  readonly reasons = new Map<string, number>();
-  readonly newlyDenied = new Map<string, Change>();
-  readonly newlyAllowed = new Map<string, Change>();
-  denied = 0;
+  readonly #refusals = new Map<string, Counter>();
+  readonly #reasons = new Map<string, number>();
+  readonly #newlyDenied = new Map<string, NumberedChange>();
+  readonly #newlyAllowed = new Map<string, NumberedChange>();
+  #denied = 0;
   /** Denied, or allowed although a policy in shadow mode would deny. */
-  deniedWithShadow = 0;
-  readonly #sightings = new Sightings();
+  #deniedWithShadow = 0;
+  #numbers = 0;
+  readonly #next = () => this.#numbers++;
 
-  add({ decision, wouldDeny, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
+  add({ decision, wouldDeny, applied, counted, client }: Decided, atMs: number): void {
     const { reason } = decision;
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
+    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
     client.requests++;
-    for (const { name } of applied)
-      this.#addRequest(getOrAdd(this.policies, name, newCounts), client, atMs);
-    for (const [i, { source }] of counted.entries()) {
+    for (const { name } of applied) this.#counter(this.#policies, name).addRequest(client, atMs);
+    for (let i = 0; i < counted.length; i++) {
+      const { source } = counted[i] as LimitDescriptor;
       // A client that is counted under several partitions of one limit is one client.
       if (source === counted[i - 1]?.source) continue;
-      this.#addRequest(this.#limit(source), client, atMs);
+      this.#counter(this.#limits, source).addRequest(client, atMs);
     }
     for (const each of wouldDeny) this.#addDenial(each, client, atMs);
     const isDenied = decision.verdict === 'deny';
     if (!isDenied && wouldDeny.length === 0) return;
     client.deniedWithShadow++;
-    this.deniedWithShadow++;
+    this.#deniedWithShadow++;
     if (!isDenied) return;
     client.denied++;
-    this.denied++;
+    this.#denied++;
     this.#addDenial(decision, client, atMs);
   }
 
-  #addDenial({ policy, reason, binding }: Decision, client: ClientEntry, atMs: number): void {
-    this.#addDenied(this.policies.get(policy) ?? this.#refused(reason, client, atMs), client, atMs);
-    if (binding !== undefined) this.#addDenied(this.#limit(binding.limit), client, atMs);
-  }
-
-  #refused(reason: string, client: ClientEntry, atMs: number): Counts {
-    const counts = getOrAdd(this.refusals, reason, newCounts);
-    this.#addRequest(counts, client, atMs);
-    return counts;
-  }
-
-  compare(now: Verdicts, before: Verdicts, client: ClientEntry): void {
+  compare(now: Decided, before: Verdicts): void {
+    const { client } = now;
     const deniedBy = onlyDeniedBy(now, before);
     const allowedBy = onlyDeniedBy(before, now);
     if (deniedBy !== undefined) {
       client.newlyDenied++;
-      this.#addChange(this.newlyDenied, deniedBy, client);
+      this.#addChange(this.#newlyDenied, deniedBy, client);
     } else if (allowedBy !== undefined) {
       client.newlyAllowed++;
-      this.#addChange(this.newlyAllowed, allowedBy, client);
+      this.#addChange(this.#newlyAllowed, allowedBy, client);
     }
   }
 
-  #limit(limit: Limit): Counts {
-    return getOrAdd(this.limits, limit, newCounts);
+  result() {
+    return {
+      policies: countsOf(this.#policies),
+      limits: countsOf(this.#limits),
+      refusals: countsOf(this.#refusals),
+      reasons: this.#reasons,
+      newlyDenied: changesOf(this.#newlyDenied),
+      newlyAllowed: changesOf(this.#newlyAllowed),
+      denied: this.#denied,
+      deniedWithShadow: this.#deniedWithShadow,
+    };
   }
 
-  #addRequest(counts: Counts, client: ClientEntry, atMs: number): void {
-    counts.requests++;
-    minuteOf(counts, atMs)[0]++;
-    if (this.#sightings.isFirst(client, counts)) counts.clients++;
+  #addDenial({ policy, reason, binding }: Decision, client: ClientEntry, atMs: number): void {
+    const counter = this.#policies.get(policy) ?? this.#refused(reason, client, atMs);
+    counter.addDenied(client, atMs);
+    if (binding !== undefined) this.#counter(this.#limits, binding.limit).addDenied(client, atMs);
   }
 
-  #addDenied(counts: Counts, client: ClientEntry, atMs: number): void {
-    counts.denied++;
-    minuteOf(counts, atMs)[1]++;
-    counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
-    counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
-    // The minutes stand for the denials, as the counts do for the requests.
-    if (this.#sightings.isFirst(client, counts.minutes)) counts.deniedClients++;
+  #refused(reason: string, client: ClientEntry, atMs: number): Counter {
+    const counter = this.#counter(this.#refusals, reason);
+    counter.addRequest(client, atMs);
+    return counter;
   }
 
-  #addChange(changes: Map<string, Change>, policy: string, client: ClientEntry): void {
-    const change = getOrAdd(changes, policy, () => ({ requests: 0, clients: 0 }));
+  #counter<Key>(counters: Map<Key, Counter>, key: Key): Counter {
+    return counters.get(key) ?? getOrAdd(counters, key, () => new Counter(this.#next));
+  }
+
+  #addChange(changes: Map<string, NumberedChange>, policy: string, client: ClientEntry): void {
+    const change = getOrAdd(changes, policy, () => ({
+      ...{ requests: 0, clients: 0, number: this.#next() },
+    }));
     change.requests++;
-    if (this.#sightings.isFirst(client, change)) change.clients++;
+    if (isFirst(client, change.number)) change.clients++;
   }
+}
+
+function countsOf<Key>(counters: ReadonlyMap<Key, Counter>): Map<Key, Counts> {
+  return new Map([...counters].map(([key, { counts }]) => [key, counts]));
+}
+
+function changesOf(changes: ReadonlyMap<string, NumberedChange>): Map<string, Change> {
+  return new Map([...changes].map(([key, { number: _number, ...change }]) => [key, change]));
 }
 
 type Verdicts = Pick<Decided, 'decision' | 'wouldDeny'>;

@@ -37,7 +37,9 @@ export class ReplayThread {
   #misread = '';
 
   constructor(options: ThreadOptions) {
-    const { sources, horizonMs, policies, against, threads } = options;
+    const { sources, horizonMs, policies, against, mapping } = options;
+    // Without mapped fields, clients are found by their addresses alone.
+    const isMapped = mapping.length > 0;
     this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
       sources,
       horizonMs,
@@ -50,8 +52,8 @@ export class ReplayThread {
     });
     this.#replay = new Replay({
       ...options,
-      policies: policySetOf(policies, threads),
-      against: against && policySetOf(against, threads),
+      policies: policySetOf(policies, isMapped),
+      against: against && policySetOf(against, isMapped),
     });
   }
 

@@ -73,14 +73,13 @@ function policiesOf(
   settings: PolicySettings,
 ): PolicySet {
   if (file !== undefined) {
-    return policySetOf(readPolicyFile(file, settings.cloudflareRanges), ONE_THREAD);
+    return policySetOf(readPolicyFile(file, settings.cloudflareRanges), true);
   }
   const draft = draftPolicyFile([], sourcesFor(map));
   const read = (path: string) => (path === DRAFT ? draft : readText(path));
-  return policySetOf(validateFiles({ ...settings, policies: DRAFT }, read), ONE_THREAD);
+  return policySetOf(validateFiles({ ...settings, policies: DRAFT }, read), true);
 }
 
-const ONE_THREAD = 1;
 const DRAFT = 'draft';
 
 /** A user identifies a client only if the policy file says so. */

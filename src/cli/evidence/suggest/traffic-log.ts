@@ -1,10 +1,9 @@
 /** Keeps what suggestions need of a log: for each request its client, its routes and its time, 21 bytes in all. */
-import { createSecretKey } from 'node:crypto';
 import type { CheckContext } from '../../../gateway/core/check-context.ts';
-import { SALT_BYTES } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
 import type { LogEntry } from '../formats/log-format.ts';
+import { lastingSalts } from '../lasting-salts.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
 import { CLIENT_ERROR, signsOf, UserAgents } from './request-signs.ts';
@@ -18,14 +17,6 @@ export interface TrafficLogOptions {
 
 export type Recorded = Readonly<ReturnType<TrafficLog['recorded']>>;
 
-/** The same salts for the whole log, so that a client has one name on all days. Nobody sees the names. */
-const FIXED_SALT = createSecretKey(Buffer.alloc(SALT_BYTES));
-const FIXED_SALTS = {
-  kept: FIXED_SALT,
-  daily: { startMs: 0, current: FIXED_SALT, previous: undefined },
-  long: undefined,
-};
-
 export class TrafficLog {
   readonly leftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
@@ -33,6 +24,7 @@ export class TrafficLog {
   hasHosts = false;
   hasKeys = false;
   readonly #options: TrafficLogOptions;
+  readonly #salts = lastingSalts().at(0, false);
   readonly #userAgents = new UserAgents();
   readonly #clients = new Map<string, number>();
   readonly #timesMs = moments();
@@ -61,7 +53,7 @@ export class TrafficLog {
     }
     const context: CheckContext = {
       nowMs: entry.startMs,
-      salts: FIXED_SALTS,
+      salts: this.#salts,
       overrides: NO_OVERRIDES,
       trace: undefined,
     };

@@ -18,7 +18,7 @@ interface ListableClient {
 
 export type FindAccess = (
   client: ListableClient,
-  context: CheckContext,
+  context: Pick<CheckContext, 'nowMs' | 'overrides' | 'trace'>,
 ) => ClientAccess | undefined;
 
 export function compileAccess(trusts: (address: string) => boolean): FindAccess {
@@ -48,7 +48,7 @@ export function compileAccess(trusts: (address: string) => boolean): FindAccess 
     return undefined;
   }
 
-  function accessOf(client: ListableClient, { overrides, nowMs }: CheckContext) {
+  function accessOf(client: ListableClient, { overrides, nowMs }: Parameters<FindAccess>[1]) {
     const ofFile = listedAccess(client, nowMs);
     if (overrides.access.size === 0) return ofFile;
     const overridden = overriddenAccess(client, overrides);

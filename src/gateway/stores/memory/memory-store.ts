@@ -24,7 +24,7 @@ export interface MemoryStoreOptions {
   readonly maxKeys: number;
 }
 
-const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
+export const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
   'sliding-window-log': ({ windowMs }) => new WindowLog(windowMs),
   'sliding-window-counter': ({ windowMs }) => new WindowCounter(windowMs),
   'token-bucket': () => new TokenBucket(),
