@@ -141,7 +141,7 @@ function writing(paths: readonly string[]): string {
 }
 
 function isValid(path: string): boolean {
-  const isPlain = !/[\s?#%]/.test(path) && patternSegment(path) === undefined;
+  const isPlain = !/[\s?#%]|[|,;]\//.test(path) && patternSegment(path) === undefined;
   return isPlain && canonicalPath(path, true).path === path;
 }
 

@@ -94,6 +94,8 @@ const PATTERNS: readonly [string, readonly string[]][] = [
   ['/a`b', ['/:name']],
   ['/"a"', ['/:name']],
   ['/a\\b', ['/:name']],
+  // Its remedy would look like two paths.
+  ['/,\\//a', []],
 ];
 
 describe('patterns in a path', () => {
