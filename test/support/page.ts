@@ -10,7 +10,7 @@
  * - Every other block is not run: "```console" is for what the machine of the tests does not have.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,28 +61,34 @@ export function runPage(name: string, { programs = {}, before = '' }: PageOption
   const blocks = blocksOf(readFileSync(join(DOCS, name), 'utf8'));
   const folder = mkdtempSync(join(tmpdir(), 'headgate-page-'));
   try {
-    const script = [
-      'exec 2>&1',
-      'ip link set lo up',
-      'set -e',
-      ...ownFiles(blocks),
-      before,
-      FUNCTIONS,
-    ];
+    const script = ['ip link set lo up', 'set -e', ...ownFiles(blocks), before, FUNCTIONS];
     script.push(...blocks.map(commandsOf));
     const path = commandsIn(join(folder, '.bin'), programs);
-    const run = spawnSync(SEALED[0] ?? '', [...SEALED.slice(1), 'bash', '-c', script.join('\n')], {
+    const { status, signal, printed } = runSealed(script.join('\n'), folder, path);
+    if (status !== 0) throw new Error(`${name}: ended with ${status ?? signal}\n${printed}`);
+    return samplesOf(blocks, printed.split(`${END_OF_BLOCK}\n`));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * What is printed goes to a file. Programs in Node make a pipe that they share with others return an error where it is full,
+ * and curl then ends with 23.
+ */
+function runSealed(script: string, folder: string, path: string) {
+  const file = join(folder, '.printed');
+  const output = openSync(file, 'a');
+  try {
+    const run = spawnSync(SEALED[0] ?? '', [...SEALED.slice(1), 'bash', '-c', script], {
       cwd: folder,
-      encoding: 'utf8',
+      stdio: ['ignore', output, output],
       timeout: AT_MOST_MS,
       env: { ...process.env, HOME: folder, PATH: path },
     });
-    if (run.status !== 0) {
-      throw new Error(`${name}: ended with ${run.status ?? run.signal}\n${run.stdout}`);
-    }
-    return samplesOf(blocks, run.stdout.split(`${END_OF_BLOCK}\n`));
+    return { ...run, printed: readFileSync(file, 'utf8') };
   } finally {
-    rmSync(folder, { recursive: true });
+    closeSync(output);
   }
 }
 
