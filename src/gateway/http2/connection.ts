@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Departure } from './departure.ts';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError, ErrorCode } from './frames.ts';
-import { CompressionError } from './hpack/compression-error.ts';
+import { CompressionError } from './hpack/block-reader.ts';
 import {
   CLOSE_ABOVE_BYTES,
   CONNECTION_WINDOW,

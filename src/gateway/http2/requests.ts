@@ -1,7 +1,7 @@
 /** Header blocks and bodies of requests: https://www.rfc-editor.org/rfc/rfc9113#section-8.1 */
 import { Closed } from './closed-streams.ts';
 import { ConnectionError, ErrorCode, Flag, type Frame, withoutPadding } from './frames.ts';
-import { FieldCollector, type FieldMistake } from './header-rules.ts';
+import { FieldCollector, type FieldMistake, type RequestHeaders } from './header-rules.ts';
 import { HeaderDecoder } from './hpack/decoder.ts';
 import {
   Budget,
@@ -12,7 +12,6 @@ import {
   RESETS,
 } from './limits.ts';
 import type { ReceiveWindow } from './receive-window.ts';
-import type { RequestHeaders } from './request-headers.ts';
 import type { Http2Stream } from './stream.ts';
 import type { Streams } from './streams.ts';
 
@@ -34,7 +33,6 @@ export class Requests {
   readonly #onRequest: OnRequest;
   readonly #decoder = new HeaderDecoder(HEADER_TABLE_BYTES);
   readonly #fields = new FieldCollector();
-  readonly #addField = (name: string, value: string) => this.#fields.add(name, value);
   readonly #resets = new Budget(RESETS);
   readonly #controlFrames = new Budget(CONTROL_FRAMES);
   /** Streams above it were announced as not answered. */
@@ -52,7 +50,7 @@ export class Requests {
     const stream = this.#streams.open.get(id);
     const isNew = this.#streams.isIdle(id);
     this.#fields.begin(!isNew);
-    this.#decoder.decode(block.bytes, this.#addField);
+    this.#decoder.decode(block.bytes, this.#fields.add);
     const fields = this.#fields.end();
     if (isNew) this.#begin(block, fields);
     else if (stream === undefined) this.#lateHeaders(id);

@@ -2,8 +2,8 @@
 import { Closed, ClosedStreams } from './closed-streams.ts';
 import { ErrorCode } from './frames.ts';
 import type { HeaderBlock } from './header-block.ts';
+import type { RequestHeaders } from './header-rules.ts';
 import { MAX_UNFINISHED_BYTES, SWEEPS_PER_REQUEST } from './limits.ts';
-import type { RequestHeaders } from './request-headers.ts';
 import type { Sender } from './sender.ts';
 import { type AnswerWriter, Http2Stream } from './stream.ts';
 
