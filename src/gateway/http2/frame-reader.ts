@@ -1,6 +1,6 @@
 /** Takes frames out of the bytes of a connection, however the bytes arrive. */
 import {
-  ConnectionError,
+  demand,
   ErrorCode,
   FRAME_HEAD_BYTES,
   type Frame,
@@ -20,7 +20,8 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void;
   readonly #frame: Frame = { type: 0, flags: 0, stream: 0, payload: NO_BYTES };
-  #prefaceBytes = 0;
+  /** What must arrive before the first frame. */
+  #preface: Buffer = PREFACE;
   /** The frame that has begun, and how much of it has arrived. */
   #begun: Buffer = NO_BYTES;
   #arrived = 0;
@@ -30,26 +31,21 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  get hasPreface(): boolean {
-    return this.#prefaceBytes === PREFACE.length;
-  }
-
   get isInsideFrame(): boolean {
-    return this.#arrived > 0 || !this.hasPreface;
+    return this.#arrived > 0 || this.#preface.length > 0;
   }
 
   /** Throws ConnectionError. No bytes may be added then. */
   add(chunk: Buffer): void {
-    let at = this.hasPreface ? 0 : this.#readPreface(chunk);
+    let at = this.#preface.length === 0 ? 0 : this.#readPreface(chunk);
     if (this.#arrived > 0) at = this.#complete(chunk, at);
-    while (chunk.length - at >= FRAME_HEAD_BYTES) {
+    while (!this.#isStopped && chunk.length - at >= FRAME_HEAD_BYTES) {
       const end = at + FRAME_HEAD_BYTES + lengthAt(chunk, at);
       if (end > chunk.length) break;
       this.#hand(chunk, at, end);
-      if (this.#isStopped) return;
       at = end;
     }
-    if (at < chunk.length) this.#begin(chunk, at);
+    if (!this.#isStopped && at < chunk.length) this.#begin(chunk, at);
   }
 
   /** The rest of the bytes is not read. */
@@ -60,40 +56,41 @@ export class FrameReader {
   }
 
   #readPreface(chunk: Buffer): number {
-    const count = Math.min(PREFACE.length - this.#prefaceBytes, chunk.length);
-    const expected = PREFACE.subarray(this.#prefaceBytes, this.#prefaceBytes + count);
-    if (!chunk.subarray(0, count).equals(expected)) throw new ConnectionError(ErrorCode.protocol);
-    this.#prefaceBytes += count;
+    const count = Math.min(this.#preface.length, chunk.length);
+    const isRight = chunk.subarray(0, count).equals(this.#preface.subarray(0, count));
+    demand(isRight, ErrorCode.protocol);
+    this.#preface = this.#preface.subarray(count);
     return count;
   }
 
+  /** Makes room for the whole frame, or for its head as long as its length is unknown. */
   #begin(chunk: Buffer, at: number): void {
     const knowsLength = chunk.length - at >= FRAME_HEAD_BYTES;
-    const size = FRAME_HEAD_BYTES + (knowsLength ? lengthAt(chunk, at) : 0);
-    this.#begun = Buffer.allocUnsafe(size);
+    this.#begun = Buffer.allocUnsafe(FRAME_HEAD_BYTES + (knowsLength ? lengthAt(chunk, at) : 0));
     this.#arrived = chunk.copy(this.#begun, 0, at);
   }
 
   /** Returns where the chunk goes on after the frame. */
   #complete(chunk: Buffer, from: number): number {
-    let at = this.#fill(chunk, from);
+    let at = from + this.#fill(chunk, from);
     if (this.#arrived === FRAME_HEAD_BYTES && this.#begun.length === FRAME_HEAD_BYTES) {
       const rest = Buffer.allocUnsafe(lengthAt(this.#begun, 0));
       this.#begun = Buffer.concat([this.#begun, rest]);
-      at = this.#fill(chunk, at);
+      at += this.#fill(chunk, at);
     }
-    if (this.#arrived < this.#begun.length) return at;
-    const whole = this.#begun;
-    this.#arrived = 0;
-    this.#begun = NO_BYTES;
-    this.#hand(whole, 0, whole.length);
-    return this.#isStopped ? chunk.length : at;
+    if (this.#arrived === this.#begun.length) {
+      const whole = this.#begun;
+      this.#begun = NO_BYTES;
+      this.#arrived = 0;
+      this.#hand(whole, 0, whole.length);
+    }
+    return at;
   }
 
   #fill(chunk: Buffer, at: number): number {
     const copied = chunk.copy(this.#begun, this.#arrived, at);
     this.#arrived += copied;
-    return at + copied;
+    return copied;
   }
 
   #hand(bytes: Buffer, at: number, end: number): void {
@@ -108,6 +105,6 @@ export class FrameReader {
 
 function lengthAt(bytes: Buffer, at: number): number {
   const length = bytes.readUIntBE(at, 3);
-  if (length > MAX_PAYLOAD_BYTES) throw new ConnectionError(ErrorCode.frameSize);
+  demand(length <= MAX_PAYLOAD_BYTES, ErrorCode.frameSize);
   return length;
 }

@@ -1,4 +1,5 @@
 /** Which header fields a request may have: https://www.rfc-editor.org/rfc/rfc9113#section-8.2 and section 8.3. */
+import { ErrorCode } from './frames.ts';
 import { MAX_FIELDS, MAX_HEADER_BYTES } from './limits.ts';
 
 /** It has no prototype. Repeated headers are joined in the way of Node's HTTP/2 server. */
@@ -40,46 +41,46 @@ class Fields {
 Reflect.deleteProperty(Fields.prototype, 'constructor');
 Object.setPrototypeOf(Fields.prototype, null);
 
-export type FieldMistake = 'malformed' | 'too large';
-
 /** Collects the fields of one block at a time, of a request or of its trailers. */
 export class FieldCollector {
-  #headers = new Fields();
+  headers: Fields = new Fields();
   /** Of the list so far (section 6.5.2). */
   bytes = 0;
   #count = 0;
   #isTrailers = false;
   #hasRegular = false;
-  #mistake: FieldMistake | undefined;
+  #mistake: number = ErrorCode.none;
 
   begin(isTrailers: boolean): void {
-    this.#headers = new Fields();
+    this.headers = new Fields();
     this.bytes = 0;
     this.#count = 0;
     this.#isTrailers = isTrailers;
     this.#hasRegular = false;
-    this.#mistake = undefined;
+    this.#mistake = ErrorCode.none;
   }
 
   /** After a mistake nothing is kept or looked at, so a block costs no more than its bytes. */
   readonly add = (name: string, value: string): void => {
-    if (this.#mistake !== undefined) return;
+    if (this.#mistake !== ErrorCode.none) return;
     this.bytes += name.length + value.length + FIELD_OVERHEAD_BYTES;
-    if (this.bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS) this.#mistake = 'too large';
-    else if (this.#isAllowed(name, value)) addHeader(this.#headers, name, value);
-    else this.#mistake = 'malformed';
+    const isTooLarge = this.bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS;
+    if (isTooLarge) this.#mistake = ErrorCode.enhanceYourCalm;
+    else if (this.#isAllowed(name, value)) addHeader(this.headers, name, value);
+    else this.#mistake = ErrorCode.protocol;
   };
 
-  end(): RequestHeaders | FieldMistake {
-    if (this.#mistake !== undefined) return this.#mistake;
-    return this.#isTrailers || isComplete(this.#headers) ? this.#headers : 'malformed';
+  /** Returns what is wrong with the block. */
+  end(): number {
+    const isMissing = !this.#isTrailers && !isComplete(this.headers);
+    return this.#mistake === ErrorCode.none && isMissing ? ErrorCode.protocol : this.#mistake;
   }
 
   #isAllowed(name: string, value: string): boolean {
     if (!VALUE.test(value)) return false;
     if (name.startsWith(':')) {
       const isKnown = !this.#isTrailers && !this.#hasRegular && PSEUDO.has(name);
-      return isKnown && this.#headers[name] === undefined;
+      return isKnown && this.headers[name] === undefined;
     }
     this.#hasRegular = true;
     if (!NAME.test(name) || CONNECTION_SPECIFIC.has(name)) return false;
@@ -88,7 +89,7 @@ export class FieldCollector {
   }
 
   #isLength(value: string): boolean {
-    const before = this.#headers['content-length'];
+    const before = this.headers['content-length'];
     return /^\d{1,15}$/.test(value) && (before === undefined || before === value);
   }
 }

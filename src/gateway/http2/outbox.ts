@@ -1,5 +1,5 @@
 /** Frames of a connection that are written together. */
-import { FRAME_HEAD_BYTES, type FrameHead, writeFrameHead } from './frames.ts';
+import { FRAME_HEAD_BYTES, FrameType, frameOf } from './frames.ts';
 
 /** Every frame is shorter. */
 const SIZE = 16_384;
@@ -18,17 +18,34 @@ export class Outbox {
     return this.#length === 0;
   }
 
-  /** The payload is text with one character for each byte. */
-  addText(head: FrameHead, text: string): void {
-    const at = this.#reserve(FRAME_HEAD_BYTES + text.length);
-    writeFrameHead(this.#bytes, at, head);
-    this.#bytes.write(text, at + FRAME_HEAD_BYTES, 'latin1');
-  }
-
-  addFrame(frame: Buffer, stream: number): void {
+  /** `stream` is 0 for the connection. */
+  addFrame(frame: Buffer, stream = 0): void {
     const at = this.#reserve(frame.length);
     this.#bytes.set(frame, at);
     this.#bytes.writeUInt32BE(stream, at + 5);
+  }
+
+  /** The payload of a DATA frame is text with one character for each byte. */
+  addText(text: string, stream: number): void {
+    const at = this.#reserve(FRAME_HEAD_BYTES + text.length);
+    this.#bytes.writeUInt32BE((text.length << 8) | FrameType.data, at);
+    this.#bytes[at + 4] = 0;
+    this.#bytes.writeUInt32BE(stream, at + 5);
+    this.#bytes.write(text, at + FRAME_HEAD_BYTES, 'latin1');
+  }
+
+  reset(stream: number, code: number): void {
+    this.addFrame(frameOf(FrameType.reset, 0, uint32(code)), stream);
+  }
+
+  /** `stream` is 0 for the connection. */
+  credit(stream: number, bytes: number): void {
+    this.addFrame(frameOf(FrameType.windowUpdate, 0, uint32(bytes)), stream);
+  }
+
+  /** Later streams than `last` are not answered. */
+  goaway(last: number, code: number): void {
+    this.addFrame(frameOf(FrameType.goaway, 0, Buffer.concat([uint32(last), uint32(code)])));
   }
 
   /** A copy of all that was added. */
@@ -52,4 +69,10 @@ export class Outbox {
     this.#length += size;
     return at;
   }
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

@@ -1,7 +1,7 @@
 /** How much a peer may send on a connection, and when it may send more: https://www.rfc-editor.org/rfc/rfc9113#section-5.2 */
-import { ConnectionError, ErrorCode } from './frames.ts';
+import { demand, ErrorCode } from './frames.ts';
 import { CONNECTION_WINDOW, STREAM_WINDOW } from './limits.ts';
-import type { Sender } from './sender.ts';
+import type { Outbox } from './outbox.ts';
 import type { Http2Stream } from './stream.ts';
 
 /**
@@ -9,18 +9,18 @@ import type { Http2Stream } from './stream.ts';
  * that waited for complete messages could stop them all.
  */
 export class ReceiveWindow {
-  readonly #sender: Sender;
+  readonly #outbox: Outbox;
   #left = CONNECTION_WINDOW;
   #due: Http2Stream[] = [];
 
-  constructor(sender: Sender) {
-    this.#sender = sender;
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
   }
 
   /** Throws ConnectionError if the peer sent more than it had credit for. */
   take(bytes: number): void {
     this.#left -= bytes;
-    if (this.#left < 0) throw new ConnectionError(ErrorCode.flowControl);
+    demand(this.#left >= 0, ErrorCode.flowControl);
   }
 
   /** The same for one stream. Returns whether the peer had credit. */
@@ -38,12 +38,12 @@ export class ReceiveWindow {
 
   credit(): void {
     if (isHalf(this.#left, CONNECTION_WINDOW)) {
-      this.#sender.credit(0, CONNECTION_WINDOW - this.#left);
+      this.#outbox.credit(0, CONNECTION_WINDOW - this.#left);
       this.#left = CONNECTION_WINDOW;
     }
     for (const stream of this.#due) {
       if (stream.hasRequestEnded) continue;
-      this.#sender.credit(stream.id, STREAM_WINDOW - stream.receiveWindow);
+      this.#outbox.credit(stream.id, STREAM_WINDOW - stream.receiveWindow);
       stream.receiveWindow = STREAM_WINDOW;
     }
     this.#due = [];
