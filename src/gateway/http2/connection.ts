@@ -70,9 +70,9 @@ export class Connection {
     this.#options = options;
     this.#requests = new Requests(this.#streams, this.#window, options.onRequest);
     this.#receiver = new Receiver(this.#streams, this.#requests, (payload) => this.#pong(payload));
-    this.#outbox.addFrame(OWN_SETTINGS);
+    this.#outbox.addFrame(frameOf(FrameType.settings, 0, OWN_SETTINGS));
     // A peer begins with the window that streams have.
-    this.#outbox.credit(0, CONNECTION_WINDOW - STREAM_WINDOW);
+    this.#outbox.addNumbers(FrameType.windowUpdate, 0, CONNECTION_WINDOW - STREAM_WINDOW);
     this.#listen();
     this.#writeSoon();
   }
@@ -165,7 +165,7 @@ export class Connection {
   depart(): void {
     if (this.#isOver || this.#departure !== 'none') return;
     this.#departure = 'announced';
-    this.#outbox.goaway(MAX_31_BITS, ErrorCode.none);
+    this.#outbox.addNumbers(FrameType.goaway, 0, MAX_31_BITS, ErrorCode.none);
     this.#outbox.addFrame(frameOf(FrameType.ping, 0, DEPARTURE));
     this.#notice = setTimeout(() => this.#options.guard.leave(() => this.#settle()), NOTICE_MS);
     this.#writeSoon();
@@ -176,7 +176,7 @@ export class Connection {
     this.#departure = 'settled';
     clearTimeout(this.#notice);
     this.#streams.finalId = this.#streams.lastId;
-    this.#outbox.goaway(this.#streams.lastId, ErrorCode.none);
+    this.#outbox.addNumbers(FrameType.goaway, 0, this.#streams.lastId, ErrorCode.none);
     this.#writeSoon();
     this.#endIfDone();
   }
@@ -187,7 +187,7 @@ export class Connection {
 
   /** Section 5.4.1. */
   #fail(code: number): void {
-    this.#outbox.goaway(this.#streams.lastId, code);
+    this.#outbox.addNumbers(FrameType.goaway, 0, this.#streams.lastId, code);
     this.#finish();
     this.#options.guard.enter(() => this.#destroyLater());
   }

@@ -1,5 +1,5 @@
 /** Frames of a connection that are written together. */
-import { FRAME_HEAD_BYTES, FrameType, frameOf } from './frames.ts';
+import { FRAME_HEAD_BYTES, FrameType } from './frames.ts';
 
 /** Every frame is shorter. */
 const SIZE = 16_384;
@@ -25,27 +25,16 @@ export class Outbox {
     this.#bytes.writeUInt32BE(stream, at + 5);
   }
 
-  /** The payload of a DATA frame is text with one character for each byte. */
+  /** DATA. The text has one character for each byte. */
   addText(text: string, stream: number): void {
-    const at = this.#reserve(FRAME_HEAD_BYTES + text.length);
-    this.#bytes.writeUInt32BE((text.length << 8) | FrameType.data, at);
-    this.#bytes[at + 4] = 0;
-    this.#bytes.writeUInt32BE(stream, at + 5);
-    this.#bytes.write(text, at + FRAME_HEAD_BYTES, 'latin1');
+    const at = this.#begin(FrameType.data, stream, text.length);
+    this.#bytes.write(text, at, 'latin1');
   }
 
-  reset(stream: number, code: number): void {
-    this.addFrame(frameOf(FrameType.reset, 0, uint32(code)), stream);
-  }
-
-  /** `stream` is 0 for the connection. */
-  credit(stream: number, bytes: number): void {
-    this.addFrame(frameOf(FrameType.windowUpdate, 0, uint32(bytes)), stream);
-  }
-
-  /** Later streams than `last` are not answered. */
-  goaway(last: number, code: number): void {
-    this.addFrame(frameOf(FrameType.goaway, 0, Buffer.concat([uint32(last), uint32(code)])));
+  /** A frame whose payload is numbers of 32 bits. */
+  addNumbers(type: number, stream: number, ...numbers: number[]): void {
+    let at = this.#begin(type, stream, 4 * numbers.length);
+    for (const number of numbers) at = this.#bytes.writeUInt32BE(number, at);
   }
 
   /** A copy of all that was added. */
@@ -56,6 +45,14 @@ export class Outbox {
     this.#length = 0;
     this.#full = [];
     return taken;
+  }
+
+  /** Returns where the payload begins. */
+  #begin(type: number, stream: number, length: number): number {
+    const at = this.#reserve(FRAME_HEAD_BYTES + length);
+    this.#bytes.writeUInt32BE((length << 8) | type, at);
+    this.#bytes[at + 4] = 0;
+    return this.#bytes.writeUInt32BE(stream, at + 5);
   }
 
   /** Returns where the frame begins. */
@@ -69,10 +66,4 @@ export class Outbox {
     this.#length += size;
     return at;
   }
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }

@@ -1,5 +1,5 @@
 /** How much a peer may send on a connection, and when it may send more: https://www.rfc-editor.org/rfc/rfc9113#section-5.2 */
-import { demand, ErrorCode } from './frames.ts';
+import { demand, ErrorCode, FrameType } from './frames.ts';
 import { CONNECTION_WINDOW, STREAM_WINDOW } from './limits.ts';
 import type { Outbox } from './outbox.ts';
 import type { Http2Stream } from './stream.ts';
@@ -38,12 +38,13 @@ export class ReceiveWindow {
 
   credit(): void {
     if (isHalf(this.#left, CONNECTION_WINDOW)) {
-      this.#outbox.credit(0, CONNECTION_WINDOW - this.#left);
+      this.#outbox.addNumbers(FrameType.windowUpdate, 0, CONNECTION_WINDOW - this.#left);
       this.#left = CONNECTION_WINDOW;
     }
     for (const stream of this.#due) {
       if (stream.hasRequestEnded) continue;
-      this.#outbox.credit(stream.id, STREAM_WINDOW - stream.receiveWindow);
+      const bytes = STREAM_WINDOW - stream.receiveWindow;
+      this.#outbox.addNumbers(FrameType.windowUpdate, stream.id, bytes);
       stream.receiveWindow = STREAM_WINDOW;
     }
     this.#due = [];

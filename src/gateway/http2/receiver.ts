@@ -11,9 +11,10 @@ import {
   readUint31,
 } from './frames.ts';
 import { PRIORITY_BYTES, type Requests } from './requests.ts';
-import { readSettings, SETTINGS_ACK } from './settings.ts';
+import { readSettings, Setting } from './settings.ts';
 import type { Streams } from './streams.ts';
 
+const SETTINGS_ACK = frameOf(FrameType.settings, Flag.ack, Buffer.alloc(0));
 /** Entries of SETTINGS that cost as much as another frame. */
 const SETTINGS_BYTES_PER_FRAME = 64;
 
@@ -70,43 +71,26 @@ export class Receiver {
   }
 
   #handle(frame: Frame): void {
-    switch (frame.type) {
+    const { type, stream, payload } = frame;
+    const { queuedBytes } = this.#streams;
+    switch (type) {
       case FrameType.headers:
         this.#requests.headers(frame);
-        break;
+        return;
       case FrameType.data:
         this.#requests.data(frame);
-        break;
+        return;
       case FrameType.reset:
-        demand(!this.#streams.isIdle(frame.stream), ErrorCode.protocol);
-        this.#streams.resetByPeer(frame.stream);
-        break;
-      default:
-        this.#charged(frame);
-    }
-  }
-
-  /** Credit that lets bytes of an answer go was paid for by the request, also if it comes byte by byte. */
-  #charged(frame: Frame): void {
-    const { queuedBytes } = this.#streams;
-    this.#control(frame);
-    if (this.#streams.queuedBytes >= queuedBytes) this.#requests.controlFrames.take(1);
-  }
-
-  #control(frame: Frame): void {
-    const { type, flags, payload } = frame;
-    const isAck = (flags & Flag.ack) !== 0;
-    switch (type) {
+        this.#streams.resetByPeer(stream);
+        return;
       case FrameType.windowUpdate:
-        this.#widen(frame);
+        this.#widen(stream, readUint31(payload, 0));
         break;
       case FrameType.ping:
-        if (isAck) this.#onPong(payload);
-        else this.#streams.outbox.addFrame(frameOf(FrameType.ping, Flag.ack, payload));
+        this.#ping(frame);
         break;
       case FrameType.settings:
-        if (isAck) demand(payload.length === 0, ErrorCode.frameSize);
-        else this.#settings(payload);
+        this.#settings(frame);
         break;
       case FrameType.priority:
         this.#priority(frame);
@@ -120,21 +104,32 @@ export class Receiver {
         throw new ConnectionError(ErrorCode.protocol);
       // Section 5.5: unknown types are ignored.
     }
+    // Credit that lets bytes of an answer go was paid for by the request, also if it comes byte by byte.
+    if (this.#streams.queuedBytes >= queuedBytes) this.#requests.controlFrames.take(1);
   }
 
-  #settings(payload: Buffer): void {
+  #ping({ flags, payload }: Frame): void {
+    if ((flags & Flag.ack) !== 0) this.#onPong(payload);
+    else this.#streams.outbox.addFrame(frameOf(FrameType.ping, Flag.ack, payload));
+  }
+
+  #settings({ flags, payload }: Frame): void {
+    if ((flags & Flag.ack) !== 0) {
+      demand(payload.length === 0, ErrorCode.frameSize);
+      return;
+    }
     const streams = this.#streams;
     this.#requests.controlFrames.take(Math.floor(payload.length / SETTINGS_BYTES_PER_FRAME));
-    const { initialWindow, hasTableSize } = readSettings(payload);
-    if (hasTableSize) streams.hasNewTableSize = true;
+    const settings = readSettings(payload);
+    const window = settings.get(Setting.initialWindowSize);
+    if (settings.has(Setting.headerTableSize)) streams.hasNewTableSize = true;
     streams.outbox.addFrame(SETTINGS_ACK);
-    if (initialWindow !== undefined) streams.setWindow(initialWindow);
+    if (window !== undefined) streams.setWindow(window);
   }
 
   /** An increment of 0, or too large a window, is a mistake of the stream, or of the connection (section 6.9). */
-  #widen({ stream: id, payload }: Frame): void {
+  #widen(id: number, increment: number): void {
     const streams = this.#streams;
-    const increment = readUint31(payload, 0);
     const stream = streams.open.get(id);
     if (id === 0) {
       demand(increment > 0, ErrorCode.protocol);

@@ -3,7 +3,7 @@
  * within the windows of the peer (section 5.2).
  */
 import { Closed, ClosedStreams } from './closed-streams.ts';
-import { demand, ErrorCode, MAX_31_BITS } from './frames.ts';
+import { demand, ErrorCode, FrameType, MAX_31_BITS } from './frames.ts';
 import type { HeaderBlock } from './header-block.ts';
 import type { RequestHeaders } from './header-rules.ts';
 import { Budget, MAX_UNFINISHED_BYTES, RESETS, SWEEPS_PER_REQUEST } from './limits.ts';
@@ -131,8 +131,9 @@ export class Streams implements AnswerWriter {
     this.#resets.take(1);
   }
 
-  /** Throws ConnectionError if the peer does it too often. */
+  /** Throws ConnectionError if the stream was never open, or the peer does it too often. */
   resetByPeer(id: number): void {
+    demand(!this.isIdle(id), ErrorCode.protocol);
     const stream = this.open.get(id);
     if (stream !== undefined) this.#close(stream, Closed.byPeer);
     this.#resets.take(1);
@@ -178,7 +179,7 @@ export class Streams implements AnswerWriter {
 
   /** Of an open stream, or of one that is refused or gone. */
   #reset(id: number, code: number): void {
-    this.outbox.reset(id, code);
+    this.outbox.addNumbers(FrameType.reset, id, code);
     const stream = this.open.get(id);
     if (stream === undefined) this.closed.add(id, Closed.byUs);
     else this.#close(stream, Closed.byUs);
