@@ -31,6 +31,8 @@ export const ErrorCode = {
 export const FRAME_HEAD_BYTES = 9;
 /** Without another setting, a peer sends no longer payload (section 4.2). */
 export const MAX_PAYLOAD_BYTES = 16_384;
+/** A dependency and its weight, in PRIORITY and some HEADERS. */
+export const PRIORITY_BYTES = 5;
 /** The largest stream id, window and increment. */
 export const MAX_31_BITS = 0x7fffffff;
 

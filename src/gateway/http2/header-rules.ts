@@ -34,6 +34,9 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
  */
 const VALUE = /^(?![\t ])[\t -~\x80-\xff]*(?<![\t ])$/;
 
+/** The largest has 15 digits, so that numbers are exact. */
+const LENGTH = /^\d{1,15}$/;
+
 /** Objects of a class stay fast as they grow, those without a prototype do not. This prototype has nothing in it. */
 class Fields {
   [name: string]: string | string[] | undefined;
@@ -85,12 +88,8 @@ export class FieldCollector {
     this.#hasRegular = true;
     if (!NAME.test(name) || CONNECTION_SPECIFIC.has(name)) return false;
     if (name === 'te') return value === 'trailers';
-    return name !== 'content-length' || this.#isLength(value);
-  }
-
-  #isLength(value: string): boolean {
-    const before = this.headers['content-length'];
-    return /^\d{1,15}$/.test(value) && (before === undefined || before === value);
+    if (name !== 'content-length') return true;
+    return LENGTH.test(value) && (this.headers[name] ?? value) === value;
   }
 }
 

@@ -4,6 +4,10 @@ import { CONNECTION_WINDOW, STREAM_WINDOW } from './limits.ts';
 import type { Outbox } from './outbox.ts';
 import type { Http2Stream } from './stream.ts';
 
+/** With no more left, the peer gets credit. */
+const STREAM_HALF = STREAM_WINDOW / 2;
+const CONNECTION_HALF = CONNECTION_WINDOW / 2;
+
 /**
  * Every byte of a DATA frame is credited, also padding and bytes of streams that are gone, and at the next write. Credit
  * that waited for complete messages could stop them all.
@@ -25,19 +29,19 @@ export class ReceiveWindow {
 
   /** The same for one stream. Returns whether the peer had credit. */
   takeOf(stream: Http2Stream, bytes: number): boolean {
-    const wasHalf = isHalf(stream.receiveWindow, STREAM_WINDOW);
+    const before = stream.receiveWindow;
     stream.receiveWindow -= bytes;
-    if (!wasHalf && isHalf(stream.receiveWindow, STREAM_WINDOW)) this.#due.push(stream);
+    if (before > STREAM_HALF && stream.receiveWindow <= STREAM_HALF) this.#due.push(stream);
     return stream.receiveWindow >= 0;
   }
 
   /** Whether the peer waits for credit, or soon will. */
   get isDue(): boolean {
-    return this.#due.length > 0 || isHalf(this.#left, CONNECTION_WINDOW);
+    return this.#due.length > 0 || this.#left <= CONNECTION_HALF;
   }
 
   credit(): void {
-    if (isHalf(this.#left, CONNECTION_WINDOW)) {
+    if (this.#left <= CONNECTION_HALF) {
       this.#outbox.addNumbers(FrameType.windowUpdate, 0, CONNECTION_WINDOW - this.#left);
       this.#left = CONNECTION_WINDOW;
     }
@@ -49,8 +53,4 @@ export class ReceiveWindow {
     }
     this.#due = [];
   }
-}
-
-function isHalf(left: number, window: number): boolean {
-  return left <= window / 2;
 }

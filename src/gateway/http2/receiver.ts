@@ -8,9 +8,10 @@ import {
   FrameType,
   frameOf,
   MAX_31_BITS,
+  PRIORITY_BYTES,
   readUint31,
 } from './frames.ts';
-import { PRIORITY_BYTES, type Requests } from './requests.ts';
+import type { Requests } from './requests.ts';
 import { readSettings, Setting } from './settings.ts';
 import type { Streams } from './streams.ts';
 
@@ -19,12 +20,7 @@ const SETTINGS_ACK = frameOf(FrameType.settings, Flag.ack, Buffer.alloc(0));
 const SETTINGS_BYTES_PER_FRAME = 64;
 
 /** Where a type of frame may stand, if not everywhere, and the only size of its payload. */
-interface Form {
-  readonly on?: 'stream' | 'connection';
-  readonly size?: number;
-}
-
-const FORMS: Readonly<Record<number, Form>> = {
+const FORMS: Readonly<Record<number, { on?: 'stream' | 'connection'; size?: number }>> = {
   [FrameType.data]: { on: 'stream' },
   [FrameType.headers]: { on: 'stream' },
   // Another size is a mistake of its stream.

@@ -7,6 +7,7 @@ import {
   Flag,
   type Frame,
   FrameType,
+  PRIORITY_BYTES,
   readUint31,
   withoutPadding,
 } from './frames.ts';
@@ -25,8 +26,6 @@ import type { ReceiveWindow } from './receive-window.ts';
 import type { Http2Stream } from './stream.ts';
 import type { Streams } from './streams.ts';
 
-/** The stream dependency and weight, which are not used. */
-export const PRIORITY_BYTES = 5;
 const NO_BYTES = Buffer.alloc(0);
 
 /** Of one request or of its trailers, in one frame or several. */
