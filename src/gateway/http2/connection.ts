@@ -1,13 +1,19 @@
-/** One connection: its socket, what is read from it and what is written to it, and how it ends. */
+/**
+ * One connection: its socket, what is read from it and what is written to it, and how it ends.
+ *
+ * It departs without losing a request (https://www.rfc-editor.org/rfc/rfc9113#section-6.8). The first GOAWAY makes the peer
+ * send new requests elsewhere. Those that it sent before it read that are on their way, so the second GOAWAY says only after
+ * a round trip which ones are answered.
+ */
 import type { Socket } from 'node:net';
-import { Departure } from './departure.ts';
 import { FrameReader } from './frame-reader.ts';
-import { ConnectionError, ErrorCode } from './frames.ts';
-import { CompressionError } from './hpack/compression-error.ts';
+import { ConnectionError, ErrorCode, FrameType, frameOf, MAX_31_BITS } from './frames.ts';
+import { CompressionError } from './hpack/block-reader.ts';
 import {
   CLOSE_ABOVE_BYTES,
   CONNECTION_WINDOW,
   LINGER_MS,
+  NOTICE_MS,
   PAUSE_ABOVE_BYTES,
   STREAM_WINDOW,
 } from './limits.ts';
@@ -15,7 +21,6 @@ import { Outbox } from './outbox.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { Receiver } from './receiver.ts';
 import { type OnRequest, Requests } from './requests.ts';
-import { Sender } from './sender.ts';
 import { OWN_SETTINGS } from './settings.ts';
 import { Streams } from './streams.ts';
 import type { Writes } from './writes.ts';
@@ -35,50 +40,46 @@ export interface ConnectionOptions {
   readonly onClosed: (connection: Connection) => void;
 }
 
-const PING = Buffer.from('present?');
+/** The data of pings, by what they are sent for. */
+const PRESENCE = Buffer.from('present?');
+const DEPARTURE = Buffer.from('leaving.');
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #outbox = new Outbox();
-  readonly #sender = new Sender(this.#outbox);
-  readonly #window = new ReceiveWindow(this.#sender);
-  readonly #streams: Streams;
-  readonly #reader: FrameReader;
+  readonly #window = new ReceiveWindow(this.#outbox);
+  readonly #streams = new Streams(this.#outbox, {
+    onAnswer: () => this.#writeSoon(),
+    onNone: () => this.#endIfDone(),
+  });
+  readonly #requests: Requests;
   readonly #receiver: Receiver;
-  readonly #departure: Departure;
+  readonly #reader = new FrameReader((frame) => this.#receiver.frame(frame));
   #chunk = NO_BYTES;
   /** Nothing is answered any more. */
   #isOver = false;
   #awaitsPong = false;
   #completedAtSweep = -1;
+  #departure: 'none' | 'announced' | 'settled' = 'none';
+  #notice: NodeJS.Timeout | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
-    const [sender, onDone] = [this.#sender, () => this.#finish()];
-    const writeSoon = () => options.writes.soon(this);
     this.#socket = socket;
     this.#options = options;
-    this.#streams = new Streams(sender, {
-      onAnswer: writeSoon,
-      onNone: () => this.#departure.onNone(),
-    });
-    const streams = this.#streams;
-    const requests = new Requests(streams, this.#window, options.onRequest);
-    this.#departure = new Departure({ streams, sender, requests, onGoaway: writeSoon, onDone });
-    const onPong = (payload: Buffer) => this.#pong(payload);
-    this.#receiver = new Receiver({ streams, sender, requests, onPong });
-    this.#reader = new FrameReader((frame) => this.#receiver.frame(frame));
-    sender.settings(OWN_SETTINGS, 0);
+    this.#requests = new Requests(this.#streams, this.#window, options.onRequest);
+    this.#receiver = new Receiver(this.#streams, this.#requests, (payload) => this.#pong(payload));
+    this.#outbox.addFrame(frameOf(FrameType.settings, 0, OWN_SETTINGS));
     // A peer begins with the window that streams have.
-    sender.credit(0, CONNECTION_WINDOW - STREAM_WINDOW);
+    this.#outbox.addNumbers(FrameType.windowUpdate, 0, CONNECTION_WINDOW - STREAM_WINDOW);
     this.#listen();
-    writeSoon();
+    this.#writeSoon();
   }
 
   #listen(): void {
     const socket = this.#socket;
-    const { guard } = this.#options;
+    const { guard, onClosed } = this.#options;
     socket.on('data', (chunk: Buffer) => {
       this.#chunk = chunk;
       guard.leave(this.#receive);
@@ -88,7 +89,12 @@ export class Connection {
     socket.on('end', () => socket.destroy());
     // `close` follows.
     socket.on('error', () => {});
-    socket.on('close', () => guard.leave(this.#close));
+    socket.on('close', () =>
+      guard.leave(() => {
+        this.#over();
+        onClosed(this);
+      }),
+    );
     // A socket from another process is paused.
     socket.resume();
   }
@@ -108,6 +114,10 @@ export class Connection {
     if (!this.#outbox.isEmpty || this.#window.isDue) this.#options.writes.atEndOfTurn(this);
   };
 
+  #writeSoon(): void {
+    this.#options.writes.soon(this);
+  }
+
   flush(): void {
     if (!this.#isOver) this.#window.credit();
     if (!this.#outbox.isEmpty) this.#options.guard.enter(this.#write);
@@ -119,28 +129,18 @@ export class Connection {
     if (socket.destroyed || socket.writableEnded) return;
     socket.write(bytes);
     const backlog = socket.writableLength;
-    if (backlog + this.#sender.queuedBytes > CLOSE_ABOVE_BYTES) socket.destroy();
+    if (backlog + this.#streams.queuedBytes > CLOSE_ABOVE_BYTES) socket.destroy();
     else if (backlog > PAUSE_ABOVE_BYTES && !this.#isOver) socket.pause();
   };
 
-  /** Closes it if the last ping was not answered. */
-  closeIfSilent(): void {
-    if (this.#awaitsPong) this.#options.guard.enter(() => this.#socket.destroy());
-  }
-
-  ping(): void {
-    if (this.#isOver) return;
-    this.#awaitsPong = true;
-    this.#sender.ping(PING, 0);
-    this.#options.writes.soon(this);
-  }
-
-  /** Closes it if a frame or a header block is still unfinished since the last sweep, and resets unfinished requests. */
+  /**
+   * Closes it if a ping, a frame or a header block is still unfinished since the last sweep, and resets unfinished requests.
+   */
   sweep(): void {
     if (this.#isOver) return;
-    const isInside = this.#reader.isInsideFrame || this.#receiver.isInsideBlock;
+    const isInside = this.#reader.isInsideFrame || this.#requests.isInsideBlock;
     const completed = isInside ? this.#receiver.completed : -1;
-    if (isInside && completed === this.#completedAtSweep) {
+    if (this.#awaitsPong || (isInside && completed === this.#completedAtSweep)) {
       this.#options.guard.enter(() => this.#socket.destroy());
       return;
     }
@@ -148,20 +148,46 @@ export class Connection {
     this.#streams.sweep();
   }
 
-  /** Makes the peer send new requests elsewhere, and closes the connection when its streams have ended. */
-  depart(): void {
-    const { guard } = this.#options;
-    if (!this.#isOver) this.#departure.begin((work) => guard.leave(work));
+  /** The answer must arrive before the next sweep. */
+  ping(): void {
+    if (this.#isOver) return;
+    this.#awaitsPong = true;
+    this.#outbox.addFrame(frameOf(FrameType.ping, 0, PRESENCE));
+    this.#writeSoon();
   }
 
   #pong(payload: Buffer): void {
-    if (payload.equals(PING)) this.#awaitsPong = false;
-    else this.#departure.onPong(payload);
+    if (payload.equals(PRESENCE)) this.#awaitsPong = false;
+    else if (payload.equals(DEPARTURE)) this.#settle();
+  }
+
+  /** Makes the peer send new requests elsewhere, and closes the connection when its streams have ended. */
+  depart(): void {
+    if (this.#isOver || this.#departure !== 'none') return;
+    this.#departure = 'announced';
+    this.#outbox.addNumbers(FrameType.goaway, 0, MAX_31_BITS, ErrorCode.none);
+    this.#outbox.addFrame(frameOf(FrameType.ping, 0, DEPARTURE));
+    this.#notice = setTimeout(() => this.#options.guard.leave(() => this.#settle()), NOTICE_MS);
+    this.#writeSoon();
+  }
+
+  #settle(): void {
+    if (this.#departure !== 'announced') return;
+    this.#departure = 'settled';
+    clearTimeout(this.#notice);
+    this.#streams.finalId = this.#streams.lastId;
+    this.#outbox.addNumbers(FrameType.goaway, 0, this.#streams.lastId, ErrorCode.none);
+    this.#writeSoon();
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (this.#departure === 'settled' && this.#streams.open.size === 0) this.#finish();
   }
 
   /** Section 5.4.1. */
   #fail(code: number): void {
-    this.#sender.goaway(this.#streams.lastId, code);
+    this.#outbox.addNumbers(FrameType.goaway, 0, this.#streams.lastId, code);
     this.#finish();
     this.#options.guard.enter(() => this.#destroyLater());
   }
@@ -187,12 +213,7 @@ export class Connection {
   #over(): void {
     this.#isOver = true;
     this.#reader.stop();
-    this.#departure.stop();
+    clearTimeout(this.#notice);
     this.#streams.closeAll();
   }
-
-  readonly #close = (): void => {
-    this.#over();
-    this.#options.onClosed(this);
-  };
 }

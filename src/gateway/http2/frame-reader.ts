@@ -1,6 +1,6 @@
 /** Takes frames out of the bytes of a connection, however the bytes arrive. */
 import {
-  ConnectionError,
+  demand,
   ErrorCode,
   FRAME_HEAD_BYTES,
   type Frame,
@@ -13,15 +13,12 @@ const NO_BYTES = Buffer.alloc(0);
 /** What a client sends first: https://www.rfc-editor.org/rfc/rfc9113#section-3.4 */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/**
- * A frame that a chunk holds completely is not copied. The bytes of one that began in an earlier chunk are copied once,
- * so that no chunk is kept.
- */
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void;
   readonly #frame: Frame = { type: 0, flags: 0, stream: 0, payload: NO_BYTES };
-  #prefaceBytes = 0;
-  /** The frame that has begun, and how much of it has arrived. */
+  /** What must arrive before the first frame. */
+  #preface: Buffer = PREFACE;
+  /** A copy of the frame that has begun, so that no chunk is kept, with room for its head or all of it. */
   #begun: Buffer = NO_BYTES;
   #arrived = 0;
   #isStopped = false;
@@ -30,26 +27,20 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  get hasPreface(): boolean {
-    return this.#prefaceBytes === PREFACE.length;
-  }
-
   get isInsideFrame(): boolean {
-    return this.#arrived > 0 || !this.hasPreface;
+    return this.#arrived > 0 || this.#preface.length > 0;
   }
 
   /** Throws ConnectionError. No bytes may be added then. */
   add(chunk: Buffer): void {
-    let at = this.hasPreface ? 0 : this.#readPreface(chunk);
-    if (this.#arrived > 0) at = this.#complete(chunk, at);
-    while (chunk.length - at >= FRAME_HEAD_BYTES) {
-      const end = at + FRAME_HEAD_BYTES + lengthAt(chunk, at);
-      if (end > chunk.length) break;
-      this.#hand(chunk, at, end);
-      if (this.#isStopped) return;
-      at = end;
+    const bytes = this.#preface.length > 0 ? this.#withoutPreface(chunk) : chunk;
+    if (this.#arrived === 0) {
+      this.#read(bytes);
+    } else if (this.#arrived + bytes.length < this.#begun.length) {
+      this.#arrived += bytes.copy(this.#begun, this.#arrived);
+    } else {
+      this.#read(Buffer.concat([this.#begun.subarray(0, this.#arrived), bytes]));
     }
-    if (at < chunk.length) this.#begin(chunk, at);
   }
 
   /** The rest of the bytes is not read. */
@@ -59,41 +50,26 @@ export class FrameReader {
     this.#arrived = 0;
   }
 
-  #readPreface(chunk: Buffer): number {
-    const count = Math.min(PREFACE.length - this.#prefaceBytes, chunk.length);
-    const expected = PREFACE.subarray(this.#prefaceBytes, this.#prefaceBytes + count);
-    if (!chunk.subarray(0, count).equals(expected)) throw new ConnectionError(ErrorCode.protocol);
-    this.#prefaceBytes += count;
-    return count;
+  #withoutPreface(chunk: Buffer): Buffer {
+    const count = Math.min(this.#preface.length, chunk.length);
+    const isRight = chunk.subarray(0, count).equals(this.#preface.subarray(0, count));
+    demand(isRight, ErrorCode.protocol);
+    this.#preface = this.#preface.subarray(count);
+    return chunk.subarray(count);
   }
 
-  #begin(chunk: Buffer, at: number): void {
-    const knowsLength = chunk.length - at >= FRAME_HEAD_BYTES;
-    const size = FRAME_HEAD_BYTES + (knowsLength ? lengthAt(chunk, at) : 0);
-    this.#begun = Buffer.allocUnsafe(size);
-    this.#arrived = chunk.copy(this.#begun, 0, at);
-  }
-
-  /** Returns where the chunk goes on after the frame. */
-  #complete(chunk: Buffer, from: number): number {
-    let at = this.#fill(chunk, from);
-    if (this.#arrived === FRAME_HEAD_BYTES && this.#begun.length === FRAME_HEAD_BYTES) {
-      const rest = Buffer.allocUnsafe(lengthAt(this.#begun, 0));
-      this.#begun = Buffer.concat([this.#begun, rest]);
-      at = this.#fill(chunk, at);
+  #read(bytes: Buffer): void {
+    let at = 0;
+    let size = sizeAt(bytes, at);
+    while (at + size <= bytes.length) {
+      this.#hand(bytes, at, at + size);
+      if (this.#isStopped) return;
+      at += size;
+      size = sizeAt(bytes, at);
     }
-    if (this.#arrived < this.#begun.length) return at;
-    const whole = this.#begun;
-    this.#arrived = 0;
-    this.#begun = NO_BYTES;
-    this.#hand(whole, 0, whole.length);
-    return this.#isStopped ? chunk.length : at;
-  }
-
-  #fill(chunk: Buffer, at: number): number {
-    const copied = chunk.copy(this.#begun, this.#arrived, at);
-    this.#arrived += copied;
-    return at + copied;
+    this.#arrived = bytes.length - at;
+    this.#begun = this.#arrived === 0 ? NO_BYTES : Buffer.allocUnsafe(size);
+    bytes.copy(this.#begun, 0, at);
   }
 
   #hand(bytes: Buffer, at: number, end: number): void {
@@ -106,8 +82,10 @@ export class FrameReader {
   }
 }
 
-function lengthAt(bytes: Buffer, at: number): number {
+/** Of the frame, or of its head as long as that is incomplete. */
+function sizeAt(bytes: Buffer, at: number): number {
+  if (bytes.length - at < FRAME_HEAD_BYTES) return FRAME_HEAD_BYTES;
   const length = bytes.readUIntBE(at, 3);
-  if (length > MAX_PAYLOAD_BYTES) throw new ConnectionError(ErrorCode.frameSize);
-  return length;
+  demand(length <= MAX_PAYLOAD_BYTES, ErrorCode.frameSize);
+  return FRAME_HEAD_BYTES + length;
 }

@@ -31,6 +31,8 @@ export const ErrorCode = {
 export const FRAME_HEAD_BYTES = 9;
 /** Without another setting, a peer sends no longer payload (section 4.2). */
 export const MAX_PAYLOAD_BYTES = 16_384;
+/** A dependency and its weight, in PRIORITY and some HEADERS. */
+export const PRIORITY_BYTES = 5;
 /** The largest stream id, window and increment. */
 export const MAX_31_BITS = 0x7fffffff;
 
@@ -42,23 +44,12 @@ export interface Frame {
   payload: Buffer;
 }
 
-export interface FrameHead {
-  readonly length: number;
-  readonly type: number;
-  readonly flags: number;
-  readonly stream: number;
-}
-
-export function writeFrameHead(bytes: Buffer, at: number, head: FrameHead): void {
-  bytes.writeUInt32BE((head.length << 8) | head.type, at);
-  bytes[at + 4] = head.flags;
-  bytes.writeUInt32BE(head.stream, at + 5);
-}
-
 /** A frame of the connection, or one that gets the number of its stream when it is sent. */
 export function frameOf(type: number, flags: number, payload: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length);
-  writeFrameHead(frame, 0, { length: payload.length, type, flags, stream: 0 });
+  frame.writeUInt32BE((payload.length << 8) | type);
+  frame[4] = flags;
+  frame.writeUInt32BE(0, 5);
   payload.copy(frame, FRAME_HEAD_BYTES);
   return frame;
 }
@@ -79,11 +70,16 @@ export class ConnectionError extends Error {
   }
 }
 
+/** Throws a ConnectionError with this code unless it is so. */
+export function demand(isSo: boolean, code: number): void {
+  if (!isSo) throw new ConnectionError(code);
+}
+
 /** The payload of a DATA or HEADERS frame without its padding (section 6.1). Throws ConnectionError. */
 export function withoutPadding({ flags, payload }: Frame): Buffer {
   if ((flags & Flag.padded) === 0) return payload;
-  if (payload.length === 0) throw new ConnectionError(ErrorCode.frameSize);
+  demand(payload.length > 0, ErrorCode.frameSize);
   const end = payload.length - (payload[0] as number);
-  if (end < 1) throw new ConnectionError(ErrorCode.protocol);
+  demand(end >= 1, ErrorCode.protocol);
   return payload.subarray(1, end);
 }

@@ -1,6 +1,9 @@
 /** Which header fields a request may have: https://www.rfc-editor.org/rfc/rfc9113#section-8.2 and section 8.3. */
+import { ErrorCode } from './frames.ts';
 import { MAX_FIELDS, MAX_HEADER_BYTES } from './limits.ts';
-import { addHeader, newHeaders, type RequestHeaders } from './request-headers.ts';
+
+/** It has no prototype. Repeated headers are joined in the way of Node's HTTP/2 server. */
+export type RequestHeaders = Readonly<Fields>;
 
 /** Section 6.5.2. */
 const FIELD_OVERHEAD_BYTES = 32;
@@ -15,66 +18,78 @@ const CONNECTION_SPECIFIC = new Set([
 ]);
 const PSEUDO = new Set([':method', ':scheme', ':path', ':authority']);
 
-const COLON = 0x3a;
-const TAB = 0x09;
-const SPACE = 0x20;
-const DELETE = 0x7f;
-/** Index: a byte of a name. */
-const IS_NAME_BYTE = new Uint8Array(256);
-for (const character of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") {
-  IS_NAME_BYTE[character.charCodeAt(0)] = 1;
-}
+/** Of these, the first value is kept. */
+const SINGLE = new Set(
+  `authorization content-encoding content-language content-length content-location content-md5 content-range content-type
+  date dnt etag expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified
+  location max-forwards proxy-authorization range referer retry-after tk upgrade-insecure-requests user-agent
+  access-control-request-method`.split(/\s+/),
+);
 
-export type FieldMistake = 'malformed' | 'too large';
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/**
+ * No control characters, and no blanks at an end (section 8.2.1). `:authority` needs no more than that either: Envoy sends
+ * the name of the cluster there unless its configuration sets `authority`, and Istio names clusters
+ * "outbound|8081||ratelimit.default.svc.cluster.local", which is no host name.
+ */
+const VALUE = /^(?![\t ])[\t -~\x80-\xff]*(?<![\t ])$/;
+
+/** The largest has 15 digits, so that numbers are exact. */
+const LENGTH = /^\d{1,15}$/;
+
+/** Objects of a class stay fast as they grow, those without a prototype do not. This prototype has nothing in it. */
+class Fields {
+  [name: string]: string | string[] | undefined;
+}
+Reflect.deleteProperty(Fields.prototype, 'constructor');
+Object.setPrototypeOf(Fields.prototype, null);
 
 /** Collects the fields of one block at a time, of a request or of its trailers. */
 export class FieldCollector {
-  #headers = newHeaders();
+  headers: Fields = new Fields();
   /** Of the list so far (section 6.5.2). */
   bytes = 0;
   #count = 0;
   #isTrailers = false;
   #hasRegular = false;
-  #mistake: FieldMistake | undefined;
+  #mistake: number = ErrorCode.none;
 
   begin(isTrailers: boolean): void {
-    this.#headers = newHeaders();
+    this.headers = new Fields();
     this.bytes = 0;
     this.#count = 0;
     this.#isTrailers = isTrailers;
     this.#hasRegular = false;
-    this.#mistake = undefined;
+    this.#mistake = ErrorCode.none;
   }
 
   /** After a mistake nothing is kept or looked at, so a block costs no more than its bytes. */
-  add(name: string, value: string): void {
-    if (this.#mistake !== undefined) return;
+  readonly add = (name: string, value: string): void => {
+    if (this.#mistake !== ErrorCode.none) return;
     this.bytes += name.length + value.length + FIELD_OVERHEAD_BYTES;
-    if (this.bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS) this.#mistake = 'too large';
-    else if (this.#isAllowed(name, value)) addHeader(this.#headers, name, value);
-    else this.#mistake = 'malformed';
-  }
+    const isTooLarge = this.bytes > MAX_HEADER_BYTES || ++this.#count > MAX_FIELDS;
+    if (isTooLarge) this.#mistake = ErrorCode.enhanceYourCalm;
+    else if (this.#isAllowed(name, value)) addHeader(this.headers, name, value);
+    else this.#mistake = ErrorCode.protocol;
+  };
 
-  end(): RequestHeaders | FieldMistake {
-    if (this.#mistake !== undefined) return this.#mistake;
-    return this.#isTrailers || isComplete(this.#headers) ? this.#headers : 'malformed';
+  /** Returns what is wrong with the block. */
+  end(): number {
+    const isMissing = !this.#isTrailers && !isComplete(this.headers);
+    return this.#mistake === ErrorCode.none && isMissing ? ErrorCode.protocol : this.#mistake;
   }
 
   #isAllowed(name: string, value: string): boolean {
-    if (!isValue(value)) return false;
-    if (name.charCodeAt(0) === COLON) {
+    if (!VALUE.test(value)) return false;
+    if (name.startsWith(':')) {
       const isKnown = !this.#isTrailers && !this.#hasRegular && PSEUDO.has(name);
-      return isKnown && this.#headers[name] === undefined;
+      return isKnown && this.headers[name] === undefined;
     }
     this.#hasRegular = true;
-    if (!isName(name) || CONNECTION_SPECIFIC.has(name)) return false;
+    if (!NAME.test(name) || CONNECTION_SPECIFIC.has(name)) return false;
     if (name === 'te') return value === 'trailers';
-    return name !== 'content-length' || this.#isLength(value);
-  }
-
-  #isLength(value: string): boolean {
-    const before = this.#headers['content-length'];
-    return /^\d{1,15}$/.test(value) && (before === undefined || before === value);
+    if (name !== 'content-length') return true;
+    return LENGTH.test(value) && (this.headers[name] ?? value) === value;
   }
 }
 
@@ -87,30 +102,9 @@ function isComplete(headers: RequestHeaders): boolean {
   return Boolean(method) && Boolean(scheme) && Boolean(path);
 }
 
-function isName(name: string): boolean {
-  if (name.length === 0) return false;
-  for (let i = 0; i < name.length; i++) {
-    if (IS_NAME_BYTE[name.charCodeAt(i)] !== 1) return false;
-  }
-  return true;
-}
-
-/**
- * No control characters, and no blanks at an end (section 8.2.1). `:authority` needs no more than that either: Envoy sends
- * the name of the cluster there unless its configuration sets `authority`, and Istio names clusters
- * "outbound|8081||ratelimit.default.svc.cluster.local", which is no host name.
- */
-function isValue(value: string): boolean {
-  const { length } = value;
-  if (length === 0) return true;
-  if (isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(length - 1))) return false;
-  for (let i = 0; i < length; i++) {
-    const code = value.charCodeAt(i);
-    if ((code < SPACE && code !== TAB) || code === DELETE) return false;
-  }
-  return true;
-}
-
-function isBlank(code: number): boolean {
-  return code === SPACE || code === TAB;
+function addHeader(headers: Fields, name: string, value: string): void {
+  const before = headers[name];
+  if (name === 'set-cookie') headers[name] = Array.isArray(before) ? [...before, value] : [value];
+  else if (before === undefined) headers[name] = value;
+  else if (!SINGLE.has(name)) headers[name] = `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
 }

@@ -1,4 +1,5 @@
 /** What one connection may cost: memory, work and time. */
+import { demand, ErrorCode } from './frames.ts';
 
 /** Envoy sends this many on a new connection, where it does not know the limit yet. */
 export const MAX_STREAMS = 1_024;
@@ -38,14 +39,12 @@ export const PAUSE_ABOVE_BYTES = 256 * 1_024;
 /** If so many bytes wait for it, its connection is closed. */
 export const CLOSE_ABOVE_BYTES = 16 * 1_024 * 1_024;
 
-/** How often unfinished work is looked for. A frame or a header block that is still the same one then is too late. */
+/** How often unfinished work is looked for. A frame, header block or ping that is still the same one then is too late. */
 export const SWEEP_EVERY_MS = 10_000;
 /** After so many sweeps, a request that has not ended is too late. */
 export const SWEEPS_PER_REQUEST = 3;
-
-/** Pings detect peers that disappeared without closing the connection. */
-export const PING_EVERY_MS = 60_000;
-export const PING_WITHIN_MS = 10_000;
+/** After so many sweeps comes a ping. It detects peers that disappeared without closing the connection. */
+export const SWEEPS_PER_PING = 6;
 
 /** How long a peer may take to learn that it must send requests elsewhere, if it does not answer. */
 export const NOTICE_MS = 250;
@@ -63,15 +62,15 @@ export class Budget {
     this.#left = limit.burst;
   }
 
-  /** Returns whether it was allowed. */
-  take(count: number): boolean {
+  /** Throws ConnectionError if it is too much. */
+  take(count: number): void {
     if (this.#left < count) {
       const nowMs = performance.now();
       this.add(((nowMs - this.#filledMs) / 1_000) * this.#limit.perSecond);
       this.#filledMs = nowMs;
     }
     this.#left -= count;
-    return this.#left >= 0;
+    demand(this.#left >= 0, ErrorCode.enhanceYourCalm);
   }
 
   add(count: number): void {

@@ -1,5 +1,5 @@
 /** Frames of a connection that are written together. */
-import { FRAME_HEAD_BYTES, type FrameHead, writeFrameHead } from './frames.ts';
+import { FRAME_HEAD_BYTES, FrameType } from './frames.ts';
 
 /** Every frame is shorter. */
 const SIZE = 16_384;
@@ -18,17 +18,23 @@ export class Outbox {
     return this.#length === 0;
   }
 
-  /** The payload is text with one character for each byte. */
-  addText(head: FrameHead, text: string): void {
-    const at = this.#reserve(FRAME_HEAD_BYTES + text.length);
-    writeFrameHead(this.#bytes, at, head);
-    this.#bytes.write(text, at + FRAME_HEAD_BYTES, 'latin1');
-  }
-
-  addFrame(frame: Buffer, stream: number): void {
+  /** `stream` is 0 for the connection. */
+  addFrame(frame: Buffer, stream = 0): void {
     const at = this.#reserve(frame.length);
     this.#bytes.set(frame, at);
     this.#bytes.writeUInt32BE(stream, at + 5);
+  }
+
+  /** DATA. The text has one character for each byte. */
+  addText(text: string, stream: number): void {
+    const at = this.#begin(FrameType.data, stream, text.length);
+    this.#bytes.write(text, at, 'latin1');
+  }
+
+  /** A frame whose payload is numbers of 32 bits. */
+  addNumbers(type: number, stream: number, ...numbers: number[]): void {
+    let at = this.#begin(type, stream, 4 * numbers.length);
+    for (const number of numbers) at = this.#bytes.writeUInt32BE(number, at);
   }
 
   /** A copy of all that was added. */
@@ -39,6 +45,14 @@ export class Outbox {
     this.#length = 0;
     this.#full = [];
     return taken;
+  }
+
+  /** Returns where the payload begins. */
+  #begin(type: number, stream: number, length: number): number {
+    const at = this.#reserve(FRAME_HEAD_BYTES + length);
+    this.#bytes.writeUInt32BE((length << 8) | type, at);
+    this.#bytes[at + 4] = 0;
+    return this.#bytes.writeUInt32BE(stream, at + 5);
   }
 
   /** Returns where the frame begins. */

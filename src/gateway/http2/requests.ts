@@ -1,29 +1,40 @@
 /** Header blocks and bodies of requests: https://www.rfc-editor.org/rfc/rfc9113#section-8.1 */
 import { Closed } from './closed-streams.ts';
-import { ConnectionError, ErrorCode, Flag, type Frame, withoutPadding } from './frames.ts';
-import { FieldCollector, type FieldMistake } from './header-rules.ts';
+import {
+  ConnectionError,
+  demand,
+  ErrorCode,
+  Flag,
+  type Frame,
+  FrameType,
+  PRIORITY_BYTES,
+  readUint31,
+  withoutPadding,
+} from './frames.ts';
+import { FieldCollector } from './header-rules.ts';
 import { HeaderDecoder } from './hpack/decoder.ts';
 import {
   Budget,
   CONTROL_FRAMES,
   CONTROL_FRAMES_PER_REQUEST,
   HEADER_TABLE_BYTES,
+  MAX_CONTINUATIONS,
+  MAX_HEADER_BYTES,
   MAX_STREAMS,
-  RESETS,
 } from './limits.ts';
 import type { ReceiveWindow } from './receive-window.ts';
-import type { RequestHeaders } from './request-headers.ts';
 import type { Http2Stream } from './stream.ts';
 import type { Streams } from './streams.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
 /** Of one request or of its trailers, in one frame or several. */
-export interface ReceivedBlock {
+interface ReceivedBlock {
   readonly stream: number;
   readonly isLast: boolean;
   readonly dependsOnItself: boolean;
-  readonly bytes: Buffer;
+  bytes: Buffer;
+  continuations: number;
 }
 
 export type OnRequest = (stream: Http2Stream) => void;
@@ -34,11 +45,10 @@ export class Requests {
   readonly #onRequest: OnRequest;
   readonly #decoder = new HeaderDecoder(HEADER_TABLE_BYTES);
   readonly #fields = new FieldCollector();
-  readonly #addField = (name: string, value: string) => this.#fields.add(name, value);
-  readonly #resets = new Budget(RESETS);
-  readonly #controlFrames = new Budget(CONTROL_FRAMES);
-  /** Streams above it were announced as not answered. */
-  finalId = Number.POSITIVE_INFINITY;
+  /** A header block whose end has not arrived. */
+  #block: ReceivedBlock | undefined;
+  /** Frames that carry no part of a request. */
+  readonly controlFrames = new Budget(CONTROL_FRAMES);
 
   constructor(streams: Streams, window: ReceiveWindow, onRequest: OnRequest) {
     this.#streams = streams;
@@ -46,39 +56,61 @@ export class Requests {
     this.#onRequest = onRequest;
   }
 
-  /** Every block is decoded, because later ones refer to it. Throws ConnectionError and CompressionError. */
-  headers(block: ReceivedBlock): void {
-    const id = block.stream;
-    const stream = this.#streams.open.get(id);
-    const isNew = this.#streams.isIdle(id);
-    this.#fields.begin(!isNew);
-    this.#decoder.decode(block.bytes, this.#addField);
-    const fields = this.#fields.end();
-    if (isNew) this.#begin(block, fields);
-    else if (stream === undefined) this.#lateHeaders(id);
-    else if (stream.hasRequestEnded) this.refuse(id, ErrorCode.streamClosed);
-    else if (!block.isLast) this.refuse(id, ErrorCode.protocol);
-    else if (!this.#refuses(block, fields)) this.#end(stream);
+  get isInsideBlock(): boolean {
+    return this.#block !== undefined;
+  }
+
+  /** Throws ConnectionError and CompressionError, as `continue` does. */
+  headers(frame: Frame): void {
+    const { flags, stream } = frame;
+    let bytes = withoutPadding(frame);
+    let dependsOnItself = false;
+    if ((flags & Flag.priority) !== 0) {
+      demand(bytes.length >= PRIORITY_BYTES, ErrorCode.frameSize);
+      dependsOnItself = readUint31(bytes, 0) === stream;
+      bytes = bytes.subarray(PRIORITY_BYTES);
+    }
+    const isLast = (flags & Flag.endStream) !== 0;
+    const isWhole = (flags & Flag.endHeaders) !== 0;
+    // The chunk that a frame is in is not kept.
+    if (!isWhole) bytes = Buffer.from(bytes);
+    const block = { stream, isLast, dependsOnItself, bytes, continuations: 0 };
+    if (isWhole) this.#decode(block);
+    else this.#block = block;
+  }
+
+  /** Nothing else may follow inside a block (section 6.10). */
+  continue({ type, flags, stream, payload }: Frame): void {
+    const block = this.#block as ReceivedBlock;
+    demand(type === FrameType.continuation && stream === block.stream, ErrorCode.protocol);
+    block.bytes = Buffer.concat([block.bytes, payload]);
+    block.continuations++;
+    const isTooLarge =
+      block.continuations > MAX_CONTINUATIONS || block.bytes.length > MAX_HEADER_BYTES;
+    demand(!isTooLarge, ErrorCode.enhanceYourCalm);
+    if ((flags & Flag.endHeaders) === 0) return;
+    this.#block = undefined;
+    this.#decode(block);
   }
 
   /** Throws ConnectionError. */
   data(frame: Frame): void {
     const { flags, payload, stream: id } = frame;
-    if (this.#streams.isIdle(id)) throw new ConnectionError(ErrorCode.protocol);
+    demand(!this.#streams.isIdle(id), ErrorCode.protocol);
     this.#window.take(payload.length);
     const body = withoutPadding(frame);
     const isLast = (flags & Flag.endStream) !== 0;
-    if (body.length === 0 && !isLast) this.control(1);
+    if (body.length === 0 && !isLast) this.controlFrames.take(1);
     const stream = this.#streams.open.get(id);
     if (stream === undefined) {
-      if (this.#streams.closed.reasonOf(id) !== Closed.byUs)
-        this.refuse(id, ErrorCode.streamClosed);
-    } else {
-      const mistake = this.#mistakeOf(stream, payload.length, body.length);
-      if (mistake !== ErrorCode.none) this.refuse(id, mistake);
-      else if (isLast) this.#end(stream, body);
-      else if (body.length > 0) stream.listener?.onData(body, false);
+      const isExpected = this.#streams.closed.reasonOf(id) === Closed.byUs;
+      if (!isExpected) this.#streams.refuse(id, ErrorCode.streamClosed);
+      return;
     }
+    const mistake = this.#mistakeOf(stream, payload.length, body.length);
+    if (mistake !== ErrorCode.none) this.#streams.refuse(id, mistake);
+    else if (isLast) this.#end(stream, body);
+    else if (body.length > 0) stream.listener?.onData(body, false);
   }
 
   #mistakeOf(stream: Http2Stream, sentBytes: number, bodyBytes: number): number {
@@ -89,55 +121,44 @@ export class Requests {
     return this.#streams.hold(stream, bodyBytes) ? ErrorCode.none : ErrorCode.enhanceYourCalm;
   }
 
-  resetByPeer(id: number): void {
-    this.#streams.resetByPeer(id);
-    this.#charge();
-  }
-
-  /** Resets a stream because of what its peer did. Throws ConnectionError if the peer does it too often. */
-  refuse(id: number, code: number): void {
-    this.#streams.reset(id, code);
-    this.#charge();
-  }
-
-  /** Counts frames that carry no part of a request. Throws ConnectionError. */
-  control(frames: number): void {
-    if (!this.#controlFrames.take(frames)) throw new ConnectionError(ErrorCode.enhanceYourCalm);
-  }
-
-  #charge(): void {
-    if (!this.#resets.take(1)) throw new ConnectionError(ErrorCode.enhanceYourCalm);
-  }
-
-  #begin(block: ReceivedBlock, fields: RequestHeaders | FieldMistake): void {
+  /** Every block is decoded, because later ones refer to it. */
+  #decode(block: ReceivedBlock): void {
     const id = block.stream;
-    if (id % 2 === 0) throw new ConnectionError(ErrorCode.protocol);
-    this.#streams.lastId = id;
-    if (id > this.finalId || this.#streams.open.size >= MAX_STREAMS) {
-      this.refuse(id, ErrorCode.refusedStream);
-    } else if (!this.#refuses(block, fields)) {
-      this.#controlFrames.add(CONTROL_FRAMES_PER_REQUEST);
-      const stream = this.#streams.add(id, fields as RequestHeaders);
-      if (!this.#streams.hold(stream, this.#fields.bytes)) {
-        this.refuse(id, ErrorCode.enhanceYourCalm);
-        return;
-      }
-      this.#onRequest(stream);
-      if (block.isLast) this.#end(stream);
-    }
+    const stream = this.#streams.open.get(id);
+    const isNew = this.#streams.isIdle(id);
+    this.#fields.begin(!isNew);
+    this.#decoder.decode(block.bytes, this.#fields.add);
+    const mistake = block.dependsOnItself ? ErrorCode.protocol : this.#fields.end();
+    if (isNew) this.#begin(block, mistake);
+    else if (stream === undefined) this.#lateHeaders(id);
+    else if (stream.hasRequestEnded) this.#streams.refuse(id, ErrorCode.streamClosed);
+    else if (!block.isLast) this.#streams.refuse(id, ErrorCode.protocol);
+    else if (mistake !== ErrorCode.none) this.#streams.refuse(id, mistake);
+    else this.#end(stream);
   }
 
-  #refuses(block: ReceivedBlock, fields: RequestHeaders | FieldMistake): boolean {
-    const isMalformed = block.dependsOnItself || fields === 'malformed';
-    if (isMalformed) this.refuse(block.stream, ErrorCode.protocol);
-    else if (fields === 'too large') this.refuse(block.stream, ErrorCode.enhanceYourCalm);
-    return isMalformed || fields === 'too large';
+  #begin({ stream: id, isLast }: ReceivedBlock, mistake: number): void {
+    const streams = this.#streams;
+    demand(id % 2 === 1, ErrorCode.protocol);
+    streams.lastId = id;
+    if (id > streams.finalId || streams.open.size >= MAX_STREAMS) {
+      streams.refuse(id, ErrorCode.refusedStream);
+    } else if (mistake !== ErrorCode.none) {
+      streams.refuse(id, mistake);
+    } else {
+      this.controlFrames.add(CONTROL_FRAMES_PER_REQUEST);
+      const stream = streams.add(id, this.#fields.headers);
+      if (streams.hold(stream, this.#fields.bytes)) {
+        this.#onRequest(stream);
+        if (isLast) this.#end(stream);
+      } else streams.refuse(id, ErrorCode.enhanceYourCalm);
+    }
   }
 
   #lateHeaders(id: number): void {
     const reason = this.#streams.closed.reasonOf(id);
-    if (reason === Closed.byUs) this.control(1);
-    else if (reason === Closed.byPeer) this.refuse(id, ErrorCode.streamClosed);
+    if (reason === Closed.byUs) this.controlFrames.take(1);
+    else if (reason === Closed.byPeer) this.#streams.refuse(id, ErrorCode.streamClosed);
     else if (reason === Closed.finished) throw new ConnectionError(ErrorCode.streamClosed);
     // It was skipped, and ids only grow (section 5.1.1).
     else throw new ConnectionError(ErrorCode.protocol);
@@ -147,7 +168,7 @@ export class Requests {
     if (stream.isGone) return;
     const announced = announcedBytes(stream);
     if (Number.isFinite(announced) && stream.receivedBytes !== announced) {
-      this.refuse(stream.id, ErrorCode.protocol);
+      this.#streams.refuse(stream.id, ErrorCode.protocol);
       return;
     }
     this.#streams.endRequest(stream);

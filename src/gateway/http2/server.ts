@@ -1,7 +1,7 @@
 /** A server of HTTP/2 on connections that others accept (https://www.rfc-editor.org/rfc/rfc9113). */
 import type { Socket } from 'node:net';
 import { Connection, type Guard } from './connection.ts';
-import { PING_EVERY_MS, PING_WITHIN_MS, SWEEP_EVERY_MS } from './limits.ts';
+import { SWEEP_EVERY_MS, SWEEPS_PER_PING } from './limits.ts';
 import type { OnRequest } from './requests.ts';
 import { Writes } from './writes.ts';
 
@@ -9,15 +9,13 @@ export function createHttp2Server() {
   const open = new Set<Connection>();
   const writes = new Writes();
   const onClosed = (connection: Connection) => open.delete(connection);
-  const pings = setInterval(() => {
-    for (const connection of open) connection.ping();
-    const pinged = [...open];
-    setTimeout(() => {
-      for (const connection of pinged) connection.closeIfSilent();
-    }, PING_WITHIN_MS).unref();
-  }, PING_EVERY_MS).unref();
-  const sweeps = setInterval(() => {
-    for (const connection of open) connection.sweep();
+  let sweeps = 0;
+  const timer = setInterval(() => {
+    sweeps++;
+    for (const connection of open) {
+      connection.sweep();
+      if (sweeps % SWEEPS_PER_PING === 0) connection.ping();
+    }
   }, SWEEP_EVERY_MS).unref();
   return {
     /** `socket` is one of TCP or TLS. A client of anything but HTTP/2 is disconnected (h2c needs prior knowledge). */
@@ -26,8 +24,7 @@ export function createHttp2Server() {
     },
     /** Makes peers send new requests elsewhere, and closes each connection when its streams have ended. */
     close(): void {
-      clearInterval(pings);
-      clearInterval(sweeps);
+      clearInterval(timer);
       for (const connection of open) connection.depart();
     },
   };

@@ -1,7 +1,7 @@
 /** A request and its answer: one stream of HTTP/2 (https://www.rfc-editor.org/rfc/rfc9113#section-5.1). */
 import type { HeaderBlock } from './header-block.ts';
+import type { RequestHeaders } from './header-rules.ts';
 import { STREAM_WINDOW } from './limits.ts';
-import type { RequestHeaders } from './request-headers.ts';
 
 /** A stream has one object that receives its events, so that a call needs no closures. */
 export interface StreamListener {

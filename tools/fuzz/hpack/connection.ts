@@ -1,6 +1,6 @@
 /** One connection: header blocks of a model, right ones and then broken ones, through headgate's decoder. */
 import { isDeepStrictEqual } from 'node:util';
-import { CompressionError } from '../../../src/gateway/http2/hpack/compression-error.ts';
+import { CompressionError } from '../../../src/gateway/http2/hpack/block-reader.ts';
 import { HeaderDecoder } from '../../../src/gateway/http2/hpack/decoder.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Block, type Field, ModelPeer } from './model.ts';

@@ -1,6 +1,10 @@
 /** Reads the numbers and strings of a header block: https://www.rfc-editor.org/rfc/rfc7541#section-5 */
-import { CompressionError } from './compression-error.ts';
 import { decodeHuffman } from './huffman.ts';
+
+/** A header block that cannot be read. The two tables then differ, so the connection must end: RFC 9113, section 4.3. */
+export class CompressionError extends Error {
+  override readonly name = 'CompressionError';
+}
 
 const HUFFMAN = 0x80;
 /** Each has seven bits. So numbers stay below 2^29, and no block, table or setting of headgate has so many bytes. */

@@ -12,7 +12,8 @@ export class DynamicTable {
   #limit: number;
   /** How many entries were ever added. */
   #added = 0;
-  #length = 0;
+  /** How many of them are left. */
+  length = 0;
   #bytes = 0;
 
   /** The table begins with `limit` bytes, and may be resized to at most `most`. */
@@ -23,10 +24,6 @@ export class DynamicTable {
     this.#values = new Array<string>(slots).fill('');
     this.#mask = slots - 1;
     this.#limit = limit;
-  }
-
-  get length(): number {
-    return this.#length;
   }
 
   /** 0 is the newest entry. It must be less than `length`. */
@@ -47,7 +44,7 @@ export class DynamicTable {
     this.#names[slot] = name;
     this.#values[slot] = value;
     this.#added = (this.#added + 1) | 0;
-    this.#length++;
+    this.length++;
     this.#bytes += bytes;
   }
 
@@ -58,13 +55,13 @@ export class DynamicTable {
 
   /** Drops the oldest entries, and their texts from memory, until at most so many bytes are left or no entry is. */
   #shrinkTo(most: number): void {
-    while (this.#bytes > most && this.#length > 0) {
-      const slot = (this.#added - this.#length) & this.#mask;
+    while (this.#bytes > most && this.length > 0) {
+      const slot = (this.#added - this.length) & this.#mask;
       const bytes = (this.#names[slot] as string).length + (this.#values[slot] as string).length;
       this.#bytes -= bytes + ENTRY_OVERHEAD;
       this.#names[slot] = '';
       this.#values[slot] = '';
-      this.#length--;
+      this.length--;
     }
   }
 }

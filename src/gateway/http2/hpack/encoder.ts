@@ -7,71 +7,37 @@ import { STATIC_END, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
  */
 export const TABLE_SIZE_ZERO = Buffer.of(0x20);
 
+/** What the first bytes of fields begin with. The rest of these bytes begins a number. */
 const INDEXED = 0x80;
 const NOT_ADDED = 0x00;
-/** The bytes of the numbers in one field: its index, and the lengths of its name and its value. */
-const MOST_BYTES_OF_NUMBERS = 1 + 5 + 5;
-
-/** The numbers of a name in the static table. */
-interface Numbers {
-  readonly first: number;
-  readonly byValue: Map<string, number>;
-}
-
-const NUMBERS = new Map<string, Numbers>();
-for (let index = 1; index < STATIC_END; index++) {
-  const name = STATIC_NAMES[index] as string;
-  const numbers = NUMBERS.get(name) ?? { first: index, byValue: new Map<string, number>() };
-  NUMBERS.set(name, numbers);
-  numbers.byValue.set(STATIC_VALUES[index] as string, index);
-}
 
 /** Names are in lower case. Texts have one character per byte. */
 export function encodeFields(fields: readonly (readonly [name: string, value: string])[]): Buffer {
-  let most = 0;
-  for (const [name, value] of fields) most += MOST_BYTES_OF_NUMBERS + name.length + value.length;
-  const writer = new BlockWriter(most);
-  for (const [name, value] of fields) {
-    const numbers = NUMBERS.get(name);
-    const whole = numbers?.byValue.get(value);
-    if (whole !== undefined) {
-      writer.integer(INDEXED, 7, whole);
-      continue;
-    }
-    writer.integer(NOT_ADDED, 4, numbers?.first ?? 0);
-    if (numbers === undefined) writer.string(name);
-    writer.string(value);
-  }
-  return writer.written();
+  return Buffer.concat(fields.flatMap(([name, value]) => fieldOf(name, value)));
 }
 
-class BlockWriter {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(most: number) {
-    this.#bytes = Buffer.allocUnsafe(most);
-  }
-
-  /** `first` has the bits before the number, which begins in the last `bits` bits of the same byte: section 5.1. */
-  integer(first: number, bits: number, value: number): void {
-    const most = (1 << bits) - 1;
-    if (value < most) {
-      this.#bytes[this.#at++] = first | value;
-      return;
+function fieldOf(name: string, value: string): Buffer[] {
+  for (let index = 1; index < STATIC_END; index++) {
+    if (STATIC_NAMES[index] === name && STATIC_VALUES[index] === value) {
+      return [integer(INDEXED, 7, index)];
     }
-    this.#bytes[this.#at++] = first | most;
-    let rest = value - most;
-    for (; rest >= 0x80; rest >>>= 7) this.#bytes[this.#at++] = (rest & 0x7f) | 0x80;
-    this.#bytes[this.#at++] = rest;
   }
+  const named = STATIC_NAMES.indexOf(name, 1);
+  if (named > 0) return [integer(NOT_ADDED, 4, named), ...text(value)];
+  return [integer(NOT_ADDED, 4, 0), ...text(name), ...text(value)];
+}
 
-  string(text: string): void {
-    this.integer(0, 7, text.length);
-    this.#at += this.#bytes.write(text, this.#at, 'latin1');
-  }
+/** `first` has the bits before the number, which begins in the last `bits` bits of the same byte: section 5.1. */
+function integer(first: number, bits: number, value: number): Buffer {
+  const most = (1 << bits) - 1;
+  if (value < most) return Buffer.of(first | value);
+  const bytes = [first | most];
+  let rest = value - most;
+  for (; rest >= 0x80; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  return Buffer.of(...bytes, rest);
+}
 
-  written(): Buffer {
-    return this.#bytes.subarray(0, this.#at);
-  }
+/** A string without the Huffman code: section 5.2. */
+function text(characters: string): Buffer[] {
+  return [integer(0, 7, characters.length), Buffer.from(characters, 'latin1')];
 }

@@ -1,7 +1,8 @@
 /** The fields that every peer knows by number: https://www.rfc-editor.org/rfc/rfc7541#appendix-A */
 
-/** In the order of their numbers. After the first space of a field comes its value. */
+/** In the order of their numbers. After the first space of a field comes its value. No field has the number 0. */
 const FIELDS = [
+  '',
   ':authority|:method GET|:method POST|:path /|:path /index.html|:scheme http|:scheme https',
   ':status 200|:status 204|:status 206|:status 304|:status 400|:status 404|:status 500',
   'accept-charset|accept-encoding gzip, deflate|accept-language|accept-ranges|accept',
@@ -11,16 +12,11 @@ const FIELDS = [
   'if-unmodified-since|last-modified|link|location|max-forwards|proxy-authenticate',
   'proxy-authorization|range|referer|refresh|retry-after|server|set-cookie',
   'strict-transport-security|transfer-encoding|user-agent|vary|via|www-authenticate',
-].flatMap((line) => line.split('|').map(pairOf));
+].flatMap((line) => line.split('|'));
 
-/** Index: the number of the field. No field has the number 0. */
-export const STATIC_NAMES: readonly string[] = ['', ...FIELDS.map(([name]) => name)];
-export const STATIC_VALUES: readonly string[] = ['', ...FIELDS.map(([, value]) => value)];
+/** Index: the number of the field. */
+export const STATIC_NAMES = FIELDS.map((field) => field.replace(/ .*/, ''));
+export const STATIC_VALUES = FIELDS.map((field) => field.replace(/^[^ ]* ?/, ''));
 
 /** The dynamic table begins at this number. */
-export const STATIC_END = STATIC_NAMES.length;
-
-function pairOf(field: string): readonly [name: string, value: string] {
-  const [name = '', ...words] = field.split(' ');
-  return [name, words.join(' ')];
-}
+export const STATIC_END = FIELDS.length;

@@ -68,8 +68,7 @@ export class GrpcCall implements StreamListener {
   }
 
   answer(message: string): void {
-    this.#stream.respond(HEAD);
-    this.#stream.write(framed(message));
+    this.write(message);
     this.#stream.end(OK);
   }
 

@@ -1,6 +1,6 @@
 /** Which header fields a request may have, and how its handler gets them (RFC 9113, section 8). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RequestHeaders } from '../../../../src/gateway/http2/request-headers.ts';
+import type { RequestHeaders } from '../../../../src/gateway/http2/header-rules.ts';
 import { END_STREAM, frame, Type } from '../../../support/http2-frames.ts';
 import {
   block,

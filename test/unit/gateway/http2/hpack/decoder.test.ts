@@ -1,7 +1,9 @@
 /** Header blocks in bytes, and the fields that they yield. */
 import { describe, expect, test } from 'vitest';
-import { BlockReader } from '../../../../../src/gateway/http2/hpack/block-reader.ts';
-import { CompressionError } from '../../../../../src/gateway/http2/hpack/compression-error.ts';
+import {
+  BlockReader,
+  CompressionError,
+} from '../../../../../src/gateway/http2/hpack/block-reader.ts';
 import { HeaderDecoder } from '../../../../../src/gateway/http2/hpack/decoder.ts';
 import { integer } from '../../../../support/hpack.ts';
 
