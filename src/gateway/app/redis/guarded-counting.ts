@@ -10,7 +10,7 @@ import {
   watchOverload,
 } from '../../stores/guarded-store.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
-import type { CountingConnection } from '../../stores/redis/counting-connection.ts';
+import { type CountingConnection, callRedis } from '../../stores/redis/counting-connection.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -94,7 +94,7 @@ function breakerFor(connection: CountingConnection, deadlineMs: number, monitor:
 /** Rejects with the error of Redis. An account without permission to ping got an answer, too. */
 async function ping(connection: CountingConnection): Promise<void> {
   try {
-    await connection.ping();
+    await callRedis(connection, 'ping');
   } catch (error) {
     if (storeErrorFrom(error).reason !== 'noperm') throw error;
   }
