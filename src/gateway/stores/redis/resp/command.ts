@@ -4,7 +4,7 @@
  */
 import type { Words } from '../counting-connection.ts';
 
-export interface Command {
+interface Command {
   readonly text: string;
   /** `latin1` if all characters are ASCII: Node writes them without a conversion. */
   readonly encoding: 'latin1' | 'utf8';

@@ -4,18 +4,14 @@
  * is never sent twice.
  */
 import { EventEmitter } from 'node:events';
-import type { RedisTarget } from '../../../config/settings/redis-url.ts';
+import type { RedisClientOptions } from '../client.ts';
 import { retryAfter, silenceMs, tlsOptions } from '../connecting.ts';
 import type { Caller, CountingConnection, Words } from '../counting-connection.ts';
 import { isUnknownDatabase, storeErrorFrom } from '../failures.ts';
 import { NOT_CONNECTED, RespConnection, type RespConnectionOptions } from './connection.ts';
 import { shakeHands } from './handshake.ts';
 
-export interface RespClientOptions {
-  readonly target: RedisTarget;
-  readonly deadlineMs: number;
-  /** A connection or its handshake failed. */
-  readonly onError: (error: Error) => void;
+interface RespClientOptions extends RedisClientOptions {
   /** The server has become a replica. This client reconnects. */
   readonly onReplica?: () => void;
 }
