@@ -14,7 +14,7 @@ export interface SaltsNow {
   readonly salts: Salts;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
-  readonly names: DescriptorNames;
+  readonly names: ReturnType<typeof descriptorNames>;
 }
 
 export interface CountedEntries {
@@ -36,8 +36,6 @@ interface Named {
   daily?: Pseudonyms;
   long?: Pseudonyms;
 }
-
-export type DescriptorNames = ReturnType<typeof descriptorNames>;
 
 /** One takes up to 1 KB. */
 const REMEMBERED_DESCRIPTORS = 20_000;
