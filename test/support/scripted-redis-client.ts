@@ -34,6 +34,7 @@ export function scriptedClient(reply: Reply): ScriptedClient {
     del: command('del'),
     ping: command('ping'),
     publish: command('publish'),
+    call: (name: string, ...args: (string | number)[]) => command(name)(...args),
     disconnect: (reconnect?: boolean) => disconnects.push(reconnect),
   };
   return { client: client as unknown as RedisClient, sent, disconnects };

@@ -10,6 +10,7 @@ import {
 import { ClusterStore } from '../../src/gateway/stores/redis/cluster-store.ts';
 import {
   type CountingConnection,
+  callRedis,
   overIoredis,
 } from '../../src/gateway/stores/redis/counting-connection.ts';
 import { openCountingConnection } from '../../src/gateway/stores/redis/open-counting-connection.ts';
@@ -100,7 +101,8 @@ export function openExpiringStore({ client, connection }: Connected): StoreUnder
     },
     set nowMs(ms) {
       // What is sent after this sees keys without those that expired.
-      if (keys.size > 0) void connection.eval(PASS_TIME, keys.size, ...keys, ms - clock.nowMs);
+      const words = [PASS_TIME, keys.size, ...keys, ms - clock.nowMs];
+      if (keys.size > 0) void callRedis(connection, 'eval', ...words);
       clock.nowMs = ms;
     },
   };

@@ -10,7 +10,7 @@ import {
   watchOverload,
 } from '../../stores/guarded-store.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
-import type { CountingConnection } from '../../stores/redis/counting-connection.ts';
+import { type CountingConnection, callRedis } from '../../stores/redis/counting-connection.ts';
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -22,6 +22,8 @@ const LEAST_LATENESS_MS = 5;
 
 export interface GuardedCountingOptions {
   readonly connection: CountingConnection;
+  /** Whether all connections were open at once since the start. */
+  readonly hadContact: () => boolean;
   readonly target: RedisTarget;
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
   readonly monitor: StoreMonitor;
@@ -30,7 +32,7 @@ export interface GuardedCountingOptions {
 }
 
 export function createGuardedCounting(options: GuardedCountingOptions) {
-  const { connection, target, environment, monitor, salts, decisions } = options;
+  const { connection, target, environment, monitor, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
   const breaker = breakerFor(connection, deadlineMs, monitor);
   const overload = watchOverload({
@@ -52,7 +54,7 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
       monitor.failed(reason, cause, checks);
     },
   });
-  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
+  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(options)]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({
@@ -76,9 +78,10 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
 
 const AGREEING = new StoreError('given_up', 'the gateways have not agreed on salts yet');
 
-/** Counts under provisional salts would be lost in a moment. */
-function unlessAgreeing(salts: GuardedCountingOptions['salts']): Gate {
-  return { obstacle: () => (salts.isAgreeing ? AGREEING : undefined) };
+/** Counts under provisional salts would be lost in a moment. The connection that counts may open before that to the salts. */
+function unlessAgreeing({ connection, hadContact, salts }: GuardedCountingOptions): Gate {
+  const isProvisional = () => salts.isAgreeing || (!hadContact() && connection.status === 'ready');
+  return { obstacle: () => (isProvisional() ? AGREEING : undefined) };
 }
 
 function breakerFor(connection: CountingConnection, deadlineMs: number, monitor: StoreMonitor) {
@@ -94,7 +97,7 @@ function breakerFor(connection: CountingConnection, deadlineMs: number, monitor:
 /** Rejects with the error of Redis. An account without permission to ping got an answer, too. */
 async function ping(connection: CountingConnection): Promise<void> {
   try {
-    await connection.ping();
+    await callRedis(connection, 'ping');
   } catch (error) {
     if (storeErrorFrom(error).reason !== 'noperm') throw error;
   }

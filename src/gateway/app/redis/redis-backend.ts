@@ -27,10 +27,11 @@ export function inRedis(options: RedisBackendOptions): Backend {
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
   const { decisions, peers } = telemetry;
-  const { client, connection, subscriber, onConnected } = openConnections(options);
+  const opened = openConnections(options);
+  const { client, connection, subscriber, onConnected } = opened;
   const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
-    createGuardedCounting({ connection, target, environment, monitor, decisions, salts }),
+    createGuardedCounting({ ...opened, target, environment, monitor, decisions, salts }),
   );
   const heartbeat = resources.addClosable(
     createHeartbeat({
@@ -106,5 +107,9 @@ function openConnections({
   const subscriber = open(createRedisClient({ ...shared, onError: othersUnheard }));
   const onConnected = (act: () => void) =>
     whenAllReady(isSingle ? [connection, client] : [client], act);
-  return { client, connection, subscriber, onConnected };
+  let isContacted = false;
+  onConnected(() => {
+    isContacted = true;
+  });
+  return { client, connection, subscriber, onConnected, hadContact: () => isContacted };
 }

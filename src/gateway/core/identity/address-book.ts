@@ -3,7 +3,7 @@ import { RecentMap } from '../recent-map.ts';
 import type { AccessLists, Listed } from './access-lists.ts';
 import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
-import { SaltedMap } from './salted-map.ts';
+import { rememberUnderSalts } from './remembered.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
@@ -30,19 +30,10 @@ export function createAddressBook({
   accessLists,
   rememberedAddresses = REMEMBERED_ADDRESSES,
 }: AddressBookOptions): AddressBook {
-  const remembered = new SaltedMap<KnownAddress>(rememberedAddresses);
-  return (address, salts) => {
-    const known = remembered.under(salts);
-    let found = known.get(address);
-    if (found === undefined) {
-      found = {
-        partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
-        listed: accessLists.ofAddress(address),
-      };
-      known.set(address, found);
-    }
-    return found;
-  };
+  return rememberUnderSalts(rememberedAddresses, (address, salts) => ({
+    partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
+    listed: accessLists.ofAddress(address),
+  }));
 }
 
 /** Remembers which recent addresses are in the set: searching its ranges costs more. */

@@ -6,7 +6,7 @@ import { type ApiKey, hasAmbiguousKey } from './api-key.ts';
 import type { AddressHeader } from './client-address.ts';
 import { hasSeveralValues, isLoose, singleValue } from './header-value.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
-import { rememberPartitions } from './salted-map.ts';
+import { rememberPartitions } from './remembered.ts';
 import type { Salts } from './salts.ts';
 
 /** In configured order, the first source that a request has identifies its client. */

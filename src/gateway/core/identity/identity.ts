@@ -21,7 +21,7 @@ import { compileAccess } from './client-access.ts';
 import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
 import { singleValue } from './header-value.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
-import { rememberPartitions } from './salted-map.ts';
+import { rememberPartitions } from './remembered.ts';
 
 export interface ClientIdentity {
   /** `api_key`, `user`, `ip`, or the kind of an address header. */

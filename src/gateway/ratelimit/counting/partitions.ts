@@ -5,7 +5,7 @@ import {
   descriptorPseudonyms,
   type Pseudonyms,
 } from '../../core/identity/partition.ts';
-import { SaltedMap } from '../../core/identity/salted-map.ts';
+import { rememberUnderSalts } from '../../core/identity/remembered.ts';
 import { DAY_MS, LONG_PERIOD_MS, reachesPrevious, type Salts } from '../../core/identity/salts.ts';
 import type { Limit } from '../../core/policy.ts';
 import type { Entry } from '../rules/rule.ts';
@@ -14,7 +14,7 @@ export interface SaltsNow {
   readonly salts: Salts;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
-  readonly names: DescriptorNames;
+  readonly names: ReturnType<typeof descriptorNames>;
 }
 
 export interface CountedEntries {
@@ -31,21 +31,18 @@ function countedText({ domain, entries }: CountedEntries): string {
 
 /** The names of a descriptor, as far as they were needed. */
 interface Named {
-  readonly isOfAddress: boolean;
+  isOfAddress?: boolean;
   lasting?: Pseudonyms;
   daily?: Pseudonyms;
   long?: Pseudonyms;
 }
 
-export type DescriptorNames = SaltedMap<Named>;
-
 /** One takes up to 1 KB. */
 const REMEMBERED_DESCRIPTORS = 20_000;
-const LONGEST_REMEMBERED = 256;
 
 /** Remembers the names of recent descriptors: an HMAC costs as much as the rest of a plan. */
-export function descriptorNames(): DescriptorNames {
-  return new SaltedMap(REMEMBERED_DESCRIPTORS);
+export function descriptorNames() {
+  return rememberUnderSalts(REMEMBERED_DESCRIPTORS, (): Named => ({}));
 }
 
 /** The current partition, and the one before it while hits that were counted under that one may still matter. */
@@ -55,12 +52,8 @@ export function partitionsFor(
   { salts, nowMs, names }: SaltsNow,
 ): Pseudonyms {
   const text = countedText(counted);
-  const known = names.under(salts);
-  let named = known.get(text);
-  if (named === undefined) {
-    named = { isOfAddress: counted.entries.some(({ value }) => holdsAddress(value)) };
-    if (text.length <= LONGEST_REMEMBERED) known.set(text, named);
-  }
+  const named = names(text, salts);
+  named.isOfAddress ??= counted.entries.some(({ value }) => holdsAddress(value));
   const kind = named.isOfAddress ? periodFor(limit) : 'lasting';
   const period = kind === 'lasting' ? undefined : salts[kind];
   if (period === undefined) {

@@ -1,6 +1,6 @@
 /** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
 import type { RedisClient } from './client.ts';
-import type { CountingConnection } from './counting-connection.ts';
+import { type CountingConnection, callRedis } from './counting-connection.ts';
 import { withDeadline } from './failures.ts';
 
 /** Counters were reset. The message is a JSON list of the keys, or empty. */
@@ -61,8 +61,8 @@ export async function resetKeys(
 
 async function reset(connection: CountingConnection, keys: readonly string[]): Promise<void> {
   // One command per key, because in a cluster keys may be on different nodes.
-  await Promise.all(keys.map((key) => connection.del(key)));
-  await connection.publish(RESET_CHANNEL, JSON.stringify(keys));
+  await Promise.all(keys.map((key) => callRedis(connection, 'del', key)));
+  await callRedis(connection, 'publish', RESET_CHANNEL, JSON.stringify(keys));
 }
 
 export function keysIn(message: string): string[] {

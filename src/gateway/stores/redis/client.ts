@@ -26,6 +26,7 @@ repairIoredis();
 export interface RedisClientOptions {
   readonly target: RedisTarget;
   readonly deadlineMs: number;
+  /** A connection, or its first commands, failed. */
   readonly onError: (error: Error) => void;
 }
 

@@ -3,29 +3,22 @@
  * What must keep its place among the takes goes over it, too: peeks, resets and heartbeats.
  */
 import type { Connection, RedisClient } from './client.ts';
-import { isNoScript } from './failures.ts';
-import { type Clocks, TAKE_SCRIPT, TAKE_SCRIPT_SHA, type TakeArguments } from './take-script.ts';
 
-/** A call of the script that counts. Either `onReply` or `onError` is called, once. */
-export interface TakeCall {
-  readonly call: TakeArguments;
-  readonly clocks: Clocks;
-  readonly onReply: (reply: unknown) => void;
-  readonly onError: (error: unknown) => void;
+/** A command and its arguments. */
+export type Words = readonly [string, ...(string | number)[]];
+
+/** Exactly one of the two is called, once. */
+export interface Caller {
+  onReply(reply: unknown): void;
+  onError(error: unknown): void;
 }
 
-export interface CountingConnection extends Connection {
-  /** Sends the call once, and never waits for a connection. */
-  take(call: TakeCall): void;
-  ping(): Promise<unknown>;
-  eval(
-    script: string,
-    keyCount: number,
-    ...keysAndValues: readonly (string | number)[]
-  ): Promise<unknown>;
-  del(key: string): Promise<unknown>;
-  publish(channel: string, message: string): Promise<unknown>;
+export interface Sender {
+  /** Sends the command once, and never waits for a connection. */
+  send(words: Words, caller: Caller): void;
 }
+
+export interface CountingConnection extends Connection, Sender {}
 
 export function overIoredis(client: RedisClient): CountingConnection {
   return {
@@ -35,24 +28,22 @@ export function overIoredis(client: RedisClient): CountingConnection {
     on: (event, listener) => client.on(event, listener),
     once: (event, listener) => client.once(event, listener),
     disconnect: (reconnect) => client.disconnect(reconnect),
-    ping: () => client.ping(),
-    eval: (script, keyCount, ...rest) => client.eval(script, keyCount, ...rest),
-    del: (key) => client.del(key),
-    publish: (channel, message) => client.publish(channel, message),
-    take({ call, clocks, onReply, onError }) {
-      const { keys } = call;
-      const values = call.values(clocks);
-      const sendWhole = (error: unknown) => {
-        // A server that does not know the script has not run it, so sending it again does not count twice.
-        if (!isNoScript(error)) throw error;
-        return client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values).then(onReply);
-      };
-      client
-        .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
-        .then(onReply, sendWhole)
-        .catch(onError);
+    send([name, ...rest], { onReply, onError }) {
+      client.call(name, ...rest).then(onReply, onError);
     },
   };
+}
+
+/** Resolves to the reply, with its strings as text. */
+export function callRedis(sender: Sender, ...words: Words): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    sender.send(words, { onReply: (reply) => resolve(textOf(reply)), onError: reject });
+  });
+}
+
+function textOf(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(textOf);
+  return Buffer.isBuffer(reply) ? reply.toString() : reply;
 }
 
 /** Calls `act` whenever a connection opened and all of them are ready. */

@@ -1,15 +1,11 @@
 /** Chooses the connection over which requests are counted, by the kind of Redis. */
-import type { RedisTarget } from '../../config/settings/redis-url.ts';
-import type { RedisClient } from './client.ts';
+import type { RedisClient, RedisClientOptions } from './client.ts';
 import { type CountingConnection, overIoredis } from './counting-connection.ts';
 import { RespClient } from './resp/resp-client.ts';
 
-interface CountingConnectionOptions {
-  readonly target: RedisTarget;
+interface CountingConnectionOptions extends RedisClientOptions {
   /** The client for everything else. */
   readonly client: RedisClient;
-  readonly deadlineMs: number;
-  readonly onError: (error: Error) => void;
 }
 
 /** Whoever calls this disconnects it. `onError` is not called for a connection of the client: that has its own. */

@@ -5,7 +5,7 @@ import { StoreError } from '../../core/counting/store.ts';
 import type { GatewayRank } from '../local-share.ts';
 import { allowance, QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
-import type { CountingConnection } from './counting-connection.ts';
+import { callRedis, type Sender } from './counting-connection.ts';
 import { readLuaScript } from './lua-script.ts';
 
 export const REPLICAS_SCRIPT = readLuaScript('replicas');
@@ -26,7 +26,7 @@ export async function countGateways(client: RedisClient): Promise<number> {
 
 interface ReplicasOptions {
   /** That over which requests are counted: a heartbeat notices that the server is gone or became a replica. */
-  readonly connection: Pick<CountingConnection, 'eval'>;
+  readonly connection: Sender;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
   readonly assumed: GatewayRank;
   readonly now: () => number;
@@ -36,6 +36,7 @@ export type Replicas = ReturnType<typeof createReplicas>;
 
 export function createReplicas({ connection, assumed, now }: ReplicasOptions) {
   const name = randomUUID();
+  const keysAndValues = [REPLICAS_KEY, name, LIFETIME_MS];
   let names: readonly string[] = [name];
   let inTouchSinceMs = now();
   let least = assumed.count;
@@ -51,7 +52,7 @@ export function createReplicas({ connection, assumed, now }: ReplicasOptions) {
     },
     /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
     async beat(): Promise<void> {
-      const reply = await connection.eval(REPLICAS_SCRIPT, 1, REPLICAS_KEY, name, LIFETIME_MS);
+      const reply = await callRedis(connection, 'eval', REPLICAS_SCRIPT, 1, ...keysAndValues);
       // A reply to another command must not change the shares of the limits.
       if (!Array.isArray(reply) || reply[0] !== name) {
         throw new StoreError('malformed', 'Redis did not reply with the list of gateways');

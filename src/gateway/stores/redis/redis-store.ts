@@ -9,13 +9,20 @@ import {
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { resetKeys } from './channels.ts';
-import type { CountingConnection } from './counting-connection.ts';
-import { CallDeadlines, requireConnection, storeErrorFrom, withDeadline } from './failures.ts';
+import { type CountingConnection, callRedis } from './counting-connection.ts';
 import {
-  type Clocks,
+  CallDeadlines,
+  isNoScript,
+  requireConnection,
+  storeErrorFrom,
+  withDeadline,
+} from './failures.ts';
+import {
   type IndebtedDescriptor,
   type OnDebt,
   PEEK_SCRIPT,
+  TAKE_SCRIPT,
+  TAKE_SCRIPT_SHA,
   TakeArguments,
   TakeReply,
 } from './take-script.ts';
@@ -72,9 +79,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
     try {
       const call = new TakeArguments();
       call.add(descriptors);
-      const { keys } = call;
-      const values = call.values(this.#clocks());
-      const reply = connection.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
+      const reply = callRedis(connection, 'eval', PEEK_SCRIPT, ...this.#argumentsOf(call));
       const numbers = await withDeadline(reply, deadlineMs);
       return new TakeReply(numbers, call.number).peeked(descriptors);
     } catch (cause) {
@@ -110,6 +115,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   #send(batch: readonly PendingTake[]): void {
+    const { connection } = this.#options;
     const startedMs = performance.now();
     const ends = this.#deadlines.begin((error) => this.#fail(batch, error));
     const fail = (cause: unknown) => {
@@ -126,15 +132,23 @@ export class RedisStore implements QuotaStore, QuotaReader {
           fail(cause);
         }
       };
-      this.#options.connection.take({ call, clocks: this.#clocks(), onReply, onError: fail });
+      const args = this.#argumentsOf(call);
+      const onError = (error: unknown) => {
+        // A server that does not know the script has not run it, so sending it again does not count twice.
+        if (isNoScript(error))
+          connection.send(['eval', TAKE_SCRIPT, ...args], { onReply, onError: fail });
+        else fail(error);
+      };
+      connection.send(['evalsha', TAKE_SCRIPT_SHA, ...args], { onReply, onError });
     } catch (cause) {
       fail(cause);
     }
   }
 
-  #clocks(): Clocks {
+  #argumentsOf(call: TakeArguments): (string | number)[] {
     const { now, ownNow = Date.now } = this.#options;
-    return { ownMs: ownNow(), serverMs: now?.() };
+    const { keys } = call;
+    return [keys.length, ...keys, ...call.values({ ownMs: ownNow(), serverMs: now?.() })];
   }
 
   #answer(batch: readonly PendingTake[], results: readonly TakeResult[], startedMs: number): void {

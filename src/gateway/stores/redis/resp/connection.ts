@@ -4,16 +4,17 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import type { RedisAddress } from '../../../config/settings/redis-url.ts';
 import { StoreError } from '../../../core/counting/store.ts';
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, LEAVE_WITHIN_MS } from '../connecting.ts';
+import type { Caller, Sender, Words } from '../counting-connection.ts';
+import { commandOf } from './command.ts';
 import { ReplyDecoder } from './reply-decoder.ts';
 
-/** Exactly one of the two is called, once. */
-export interface Caller {
-  onReply(reply: unknown): void;
-  onError(error: Error): void;
-}
+// Created once: creating an error with its stack costs more than taking a request.
+export const NOT_CONNECTED = new StoreError('connection', 'not connected');
 
 export interface ConnectionEvents {
   onOpen(): void;
+  /** A command gets this error reply next. */
+  onRefusal(error: Error): void;
   /** Called once, before the waiting callers get an error. `error` is missing if a side closed without one. */
   onClose(error: Error | undefined): void;
 }
@@ -25,7 +26,7 @@ export interface RespConnectionOptions {
   readonly silenceMs: number;
 }
 
-export class RespConnection {
+export class RespConnection implements Sender {
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
   readonly #silenceMs: number;
@@ -44,7 +45,11 @@ export class RespConnection {
     this.#silenceMs = silenceMs;
     this.#decoder = new ReplyDecoder({
       onReply: (reply) => this.#next().onReply(reply),
-      onErrorReply: (error) => this.#next().onError(error),
+      onErrorReply: (error) => {
+        const caller = this.#next();
+        events.onRefusal(error);
+        caller.onError(error);
+      },
       // Nothing is subscribed here.
       onPush: () => {},
     });
@@ -64,7 +69,12 @@ export class RespConnection {
     return !this.#isLeaving && this.#socket.writable;
   }
 
-  send(text: string, encoding: 'latin1' | 'utf8', caller: Caller): void {
+  send(words: Words, caller: Caller): void {
+    if (!this.isOpen) {
+      caller.onError(NOT_CONNECTED);
+      return;
+    }
+    const { text, encoding } = commandOf(words);
     if (this.#waiting.length === 0) this.#heardMs = performance.now();
     this.#waiting.push(caller);
     this.#socket.write(text, encoding);

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisTarget } from '../../../config/settings/redis-url.ts';
 import { CONNECTION_NAME, LONGEST_RETRY_MS } from '../connecting.ts';
-
-type Call = (words: readonly (string | number)[]) => Promise<unknown>;
+import { callRedis, type Sender } from '../counting-connection.ts';
 
 /** What servers say that lack HELLO (before Redis 6) or RESP3. */
 const OLD_SERVER = /NOPROTO|UNKNOWN COMMAND.*HELLO/i;
@@ -16,7 +15,7 @@ const NEEDS_NO_LOGIN =
  * refusal of a database, after which ioredis goes on with the first one.
  */
 export async function shakeHands(
-  call: Call,
+  sender: Sender,
   target: RedisTarget,
   onError: (error: Error) => void,
 ): Promise<void> {
@@ -25,21 +24,23 @@ export async function shakeHands(
   const login = [username ?? 'default', password ?? ''];
   const introduce = async (greeting: Promise<unknown>) => {
     const { database } = target;
-    const selected = database === 0 ? undefined : call(['select', database]);
+    const selected = database === 0 ? undefined : callRedis(sender, 'select', database);
     // An account may lack the right to name its connection.
-    const named = call(['client', 'setname', CONNECTION_NAME]);
+    const named = callRedis(sender, 'client', 'setname', CONNECTION_NAME);
     const [greeted, chosen] = await Promise.allSettled([greeting, selected, named]);
     if (greeted.status === 'rejected') throw greeted.reason;
     if (chosen.status === 'rejected') onError(chosen.reason);
   };
   try {
-    await introduce(call(['hello', 3, ...(hasLogin ? ['auth', ...login] : [])]));
+    await introduce(callRedis(sender, 'hello', 3, ...(hasLogin ? ['auth', ...login] : [])));
   } catch (error) {
     if (!OLD_SERVER.test((error as Error).message)) throw error;
     const words = username === undefined ? [password ?? ''] : login;
-    await introduce(hasLogin ? call(['auth', ...words]).catch(unlessNeeded) : Promise.resolve());
+    await introduce(
+      hasLogin ? callRedis(sender, 'auth', ...words).catch(unlessNeeded) : Promise.resolve(),
+    );
   }
-  await untilLoaded(call);
+  await untilLoaded(sender);
 }
 
 function unlessNeeded(error: Error): void {
@@ -47,13 +48,13 @@ function unlessNeeded(error: Error): void {
 }
 
 /** Waits while the server loads its data. An account without the right to ask for it is not refused. */
-async function untilLoaded(call: Call): Promise<void> {
-  while (await isLoading(call)) await sleep(LONGEST_RETRY_MS, undefined, { ref: false });
+async function untilLoaded(sender: Sender): Promise<void> {
+  while (await isLoading(sender)) await sleep(LONGEST_RETRY_MS, undefined, { ref: false });
 }
 
-async function isLoading(call: Call): Promise<boolean> {
+async function isLoading(sender: Sender): Promise<boolean> {
   try {
-    return /^loading:1\r?$/m.test(String(await call(['info'])));
+    return /^loading:1\r?$/m.test(String(await callRedis(sender, 'info')));
   } catch (error) {
     if ((error as Error).message.includes('NOPERM')) return false;
     throw error;

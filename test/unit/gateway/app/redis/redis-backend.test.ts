@@ -68,6 +68,7 @@ describe('guarded counting', () => {
     const { client, sent } = scriptedClient(reply);
     const counting = createGuardedCounting({
       connection: overIoredis(client),
+      hadContact: () => true,
       target: parseRedisUrl(NOWHERE),
       environment: { storeTimeoutMs: 20, rememberedDenials: 0 },
       monitor: monitorStore(telemetry, () => NOON_MS),
@@ -94,6 +95,15 @@ describe('guarded counting', () => {
     const { outcome, sent } = setUp(counts, { salts: { isAgreeing: true } });
     expect(await outcome()).toBe('given_up');
     expect(sent).toEqual([]);
+  });
+
+  test('waits for the first contact over all connections once one of them is open', async () => {
+    let hadContact = false;
+    const { outcome, sent } = setUp(counts, { hadContact: () => hadContact });
+    expect(await outcome()).toBe('given_up');
+    expect(sent).toEqual([]);
+    hadContact = true;
+    expect(await outcome()).toBe('counted');
   });
 
   test('sheds load while the event loop is late', async () => {

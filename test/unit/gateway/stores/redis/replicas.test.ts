@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../../../src/gateway/core/counting/store.ts';
+import type { Sender } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { createReplicas, HEARTBEAT_MS } from '../../../../../src/gateway/stores/redis/peers.ts';
 
 /** The hash of heartbeats, without a server. */
 function setUp(assumed: number) {
   const clock = { nowMs: 0 };
   const others = new Set<string>();
-  const client = { eval: async (...args: unknown[]) => [args[3], ...others] };
+  const connection: Sender = {
+    send: ([, , , , name], { onReply }) => onReply([name, ...others]),
+  };
   const replicas = createReplicas({
-    connection: client,
+    connection,
     assumed: { count: assumed, rank: 0 },
     now: () => clock.nowMs,
   });
@@ -63,7 +66,7 @@ test.each([
   ['an integer', 1],
 ])('a reply that is not the list of gateways changes no share: %s', async (_, reply) => {
   const replicas = createReplicas({
-    connection: { eval: async () => reply },
+    connection: { send: (_, { onReply }) => onReply(reply) },
     assumed: { count: 1, rank: 0 },
     now: () => 0,
   });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { command, takeCommand } from '../../../../../../src/gateway/stores/redis/resp/command.ts';
+import type { Words } from '../../../../../../src/gateway/stores/redis/counting-connection.ts';
+import { commandOf } from '../../../../../../src/gateway/stores/redis/resp/command.ts';
 import {
   TAKE_SCRIPT,
   TAKE_SCRIPT_SHA,
@@ -30,10 +31,16 @@ function wordsIn(bytes: Buffer): string[] {
   return words;
 }
 
+/** The words that a server reads. */
+function sent(words: Words): string[] {
+  const { text, encoding } = commandOf(words);
+  return wordsIn(Buffer.from(text, encoding));
+}
+
 test('a command is a list of strings, each behind its length in bytes', () => {
-  expect(command(['ping'])).toBe('*1\r\n$4\r\nping\r\n');
-  expect(command(['é', 7])).toBe('*2\r\n$2\r\né\r\n$1\r\n7\r\n');
-  expect(wordsIn(Buffer.from(command(['', '\r\n', '😀'])))).toEqual(['', '\r\n', '😀']);
+  expect(commandOf(['ping']).text).toBe('*1\r\n$4\r\nping\r\n');
+  expect(commandOf(['é', 7]).text).toBe('*2\r\n$2\r\né\r\n$1\r\n7\r\n');
+  expect(sent(['', '\r\n', '😀'])).toEqual(['', '\r\n', '😀']);
 });
 
 const key = fc.oneof(
@@ -50,17 +57,14 @@ test('a take names the script, or has all of it, with the same keys and values',
       const call = new TakeArguments();
       for (const [name, cost, limit] of takes)
         call.add([descriptorOf(name, { limit, windowMs: 1_000, cost })]);
-      const sent = takeCommand(call, clocks);
-      const rest = [String(takes.length), ...takes.map(([name]) => name)];
-      rest.push(...call.values(clocks).map(String));
-      expect(wordsIn(Buffer.from(sent.known, sent.encoding))).toEqual([
-        ...['evalsha', TAKE_SCRIPT_SHA],
-        ...rest,
-      ]);
-      expect(wordsIn(Buffer.from(sent.whole(), sent.encoding))).toEqual([
-        ...['eval', TAKE_SCRIPT],
-        ...rest,
-      ]);
+      const keysAndValues = [...call.keys, ...call.values(clocks)];
+      for (const script of [
+        ['evalsha', TAKE_SCRIPT_SHA] as const,
+        ['eval', TAKE_SCRIPT] as const,
+      ]) {
+        const words: Words = [...script, takes.length, ...keysAndValues];
+        expect(sent(words)).toEqual(words.map(String));
+      }
     }),
     { numRuns: 200 },
   );

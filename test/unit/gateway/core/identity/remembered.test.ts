@@ -2,18 +2,19 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   rememberPartitions,
-  SaltedMap,
-} from '../../../../../src/gateway/core/identity/salted-map.ts';
+  rememberUnderSalts,
+} from '../../../../../src/gateway/core/identity/remembered.ts';
 import { SALTS } from '../../../../support/requests.ts';
 
 const OTHER_SALTS = { ...SALTS, kept: createSecretKey(Buffer.alloc(32, 9)) };
 
 test('a value is found under its salts only, and not again after they have changed', () => {
-  const map = new SaltedMap<string>(10);
-  map.under(SALTS).set('a', 'first');
-  expect(map.under(SALTS).get('a')).toBe('first');
-  expect(map.under(OTHER_SALTS).get('a')).toBeUndefined();
-  expect(map.under(SALTS).get('a')).toBeUndefined();
+  let computed = 0;
+  const remembered = rememberUnderSalts(10, () => ++computed);
+  expect(remembered('a', SALTS)).toBe(1);
+  expect(remembered('a', SALTS)).toBe(1);
+  expect(remembered('a', OTHER_SALTS)).toBe(2);
+  expect(remembered('a', SALTS)).toBe(3);
 });
 
 test('a partition is computed once for each value and secret, and each time for a long value', () => {
