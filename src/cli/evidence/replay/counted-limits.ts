@@ -42,7 +42,7 @@ export class Meters {
 class CountedLimit {
   readonly descriptor: LimitDescriptor;
   readonly #meters: Meters;
-  /** The place of its number among those of the client; undefined for all clients together. */
+  /** Counts the client itself at -1, its wider networks from 0, and all clients together if it is undefined. */
   readonly #place: number | undefined;
   #number = ALL_CLIENTS;
   #known: Meter | undefined;
@@ -55,8 +55,9 @@ class CountedLimit {
     this.#meter = this.#newMeter();
   }
 
-  fits(numbers: readonly number[], nowMs: number): boolean {
-    if (this.#place !== undefined) this.#number = numbers[this.#place] as number;
+  fits(client: number, networks: readonly number[], nowMs: number): boolean {
+    const place = this.#place;
+    if (place !== undefined) this.#number = place < 0 ? client : (networks[place] as number);
     this.#known = this.#meters.get(this.#number);
     this.#meter = this.#known ?? this.#newMeter();
     return this.#meter.fits(this.descriptor, nowMs);
@@ -90,18 +91,18 @@ export class CountedLimits {
       const metersOf = getOrAdd(meters, limit.keySuffix, () => new Meters());
       if (limit.per === 'global') return [new CountedLimit(limit, metersOf)];
       const networks = isWide ? [limit, ...limit.wider] : [limit];
-      return networks.map((each, place) => new CountedLimit(each, metersOf, place));
+      return networks.map((each, place) => new CountedLimit(each, metersOf, place - 1));
     });
     this.descriptors = this.#limits.map((each) => each.descriptor);
   }
 
   /**
-   * Takes from all limits or from none. `numbers` are those of the client and of its wider networks, narrowest first.
-   * Returns the decision if the request is denied.
+   * Takes from all limits or from none. `networks` are the numbers of the client's wider networks, narrowest first. Returns
+   * the decision if the request is denied.
    */
-  take(numbers: readonly number[], nowMs: number) {
+  take(client: number, networks: readonly number[], nowMs: number) {
     let admitted = true;
-    for (const each of this.#limits) if (!each.fits(numbers, nowMs)) admitted = false;
+    for (const each of this.#limits) if (!each.fits(client, networks, nowMs)) admitted = false;
     if (admitted) {
       for (const each of this.#limits) each.record(nowMs, true);
       return undefined;

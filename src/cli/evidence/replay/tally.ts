@@ -3,38 +3,32 @@ import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { getOrAdd } from '../maps.ts';
-import { type ClientEntry, isFirst } from './client-book.ts';
+import { type ClientBook, ClientSet } from './client-book.ts';
 import type { Decided } from './entry-decider.ts';
 import { type Change, type Counts, MINUTE_MS, type MinuteCounts, newCounts } from './result.ts';
 
 /** The counts of a policy, a limit or a reason, and what they need of the last request. */
 class Counter {
   readonly counts = newCounts();
-  /** The numbers of its requests and its denials among all that a client may reach. */
-  readonly #requests: number;
-  readonly #denials: number;
+  readonly #clients = new ClientSet();
+  readonly #denied = new ClientSet();
   #minute = Number.NaN;
   #ofMinute: MinuteCounts = [0, 0];
 
-  constructor(next: () => number) {
-    this.#requests = next();
-    this.#denials = next();
-  }
-
-  addRequest(client: ClientEntry, atMs: number): void {
+  addRequest(client: number, atMs: number): void {
     const { counts } = this;
     counts.requests++;
     this.#minuteAt(atMs)[0]++;
-    if (isFirst(client, this.#requests)) counts.clients++;
+    if (this.#clients.add(client)) counts.clients++;
   }
 
-  addDenied(client: ClientEntry, atMs: number): void {
+  addDenied(client: number, atMs: number): void {
     const { counts } = this;
     counts.denied++;
     this.#minuteAt(atMs)[1]++;
     counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
     counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
-    if (isFirst(client, this.#denials)) counts.deniedClients++;
+    if (this.#denied.add(client)) counts.deniedClients++;
   }
 
   #minuteAt(atMs: number): MinuteCounts {
@@ -47,28 +41,31 @@ class Counter {
   }
 }
 
-interface NumberedChange extends Change {
-  readonly number: number;
+interface CountedChange extends Change {
+  readonly reached: ClientSet;
 }
 
 export class Tally {
+  readonly #book: ClientBook;
   readonly #policies = new Map<string, Counter>();
   readonly #limits = new Map<Limit, Counter>();
   /** Requests that were denied before a policy was looked at, by the reason. */
   readonly #refusals = new Map<string, Counter>();
   readonly #reasons = new Map<string, number>();
-  readonly #newlyDenied = new Map<string, NumberedChange>();
-  readonly #newlyAllowed = new Map<string, NumberedChange>();
+  readonly #newlyDenied = new Map<string, CountedChange>();
+  readonly #newlyAllowed = new Map<string, CountedChange>();
   #denied = 0;
   /** Denied, or allowed although a policy in shadow mode would deny. */
   #deniedWithShadow = 0;
-  #numbers = 0;
-  readonly #next = () => this.#numbers++;
+
+  constructor(book: ClientBook) {
+    this.#book = book;
+  }
 
   add({ decision, wouldDeny, applied, counted, client }: Decided, atMs: number): void {
     const { reason } = decision;
     this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
-    client.requests++;
+    this.#book.count(client, 'requests');
     for (const { name } of applied) this.#counter(this.#policies, name).addRequest(client, atMs);
     for (let i = 0; i < counted.length; i++) {
       const { source } = counted[i] as LimitDescriptor;
@@ -79,10 +76,10 @@ export class Tally {
     for (const each of wouldDeny) this.#addDenial(each, client, atMs);
     const isDenied = decision.verdict === 'deny';
     if (!isDenied && wouldDeny.length === 0) return;
-    client.deniedWithShadow++;
+    this.#book.count(client, 'deniedWithShadow');
     this.#deniedWithShadow++;
     if (!isDenied) return;
-    client.denied++;
+    this.#book.count(client, 'denied');
     this.#denied++;
     this.#addDenial(decision, client, atMs);
   }
@@ -92,10 +89,10 @@ export class Tally {
     const deniedBy = onlyDeniedBy(now, before);
     const allowedBy = onlyDeniedBy(before, now);
     if (deniedBy !== undefined) {
-      client.newlyDenied++;
+      this.#book.count(client, 'newlyDenied');
       this.#addChange(this.#newlyDenied, deniedBy, client);
     } else if (allowedBy !== undefined) {
-      client.newlyAllowed++;
+      this.#book.count(client, 'newlyAllowed');
       this.#addChange(this.#newlyAllowed, allowedBy, client);
     }
   }
@@ -113,28 +110,28 @@ export class Tally {
     };
   }
 
-  #addDenial({ policy, reason, binding }: Decision, client: ClientEntry, atMs: number): void {
+  #addDenial({ policy, reason, binding }: Decision, client: number, atMs: number): void {
     const counter = this.#policies.get(policy) ?? this.#refused(reason, client, atMs);
     counter.addDenied(client, atMs);
     if (binding !== undefined) this.#counter(this.#limits, binding.limit).addDenied(client, atMs);
   }
 
-  #refused(reason: string, client: ClientEntry, atMs: number): Counter {
+  #refused(reason: string, client: number, atMs: number): Counter {
     const counter = this.#counter(this.#refusals, reason);
     counter.addRequest(client, atMs);
     return counter;
   }
 
   #counter<Key>(counters: Map<Key, Counter>, key: Key): Counter {
-    return counters.get(key) ?? getOrAdd(counters, key, () => new Counter(this.#next));
+    return counters.get(key) ?? getOrAdd(counters, key, () => new Counter());
   }
 
-  #addChange(changes: Map<string, NumberedChange>, policy: string, client: ClientEntry): void {
+  #addChange(changes: Map<string, CountedChange>, policy: string, client: number): void {
     const change = getOrAdd(changes, policy, () => ({
-      ...{ requests: 0, clients: 0, number: this.#next() },
+      ...{ requests: 0, clients: 0, reached: new ClientSet() },
     }));
     change.requests++;
-    if (isFirst(client, change.number)) change.clients++;
+    if (change.reached.add(client)) change.clients++;
   }
 }
 
@@ -142,8 +139,8 @@ function countsOf<Key>(counters: ReadonlyMap<Key, Counter>): Map<Key, Counts> {
   return new Map([...counters].map(([key, { counts }]) => [key, counts]));
 }
 
-function changesOf(changes: ReadonlyMap<string, NumberedChange>): Map<string, Change> {
-  return new Map([...changes].map(([key, { number: _number, ...change }]) => [key, change]));
+function changesOf(changes: ReadonlyMap<string, CountedChange>): Map<string, Change> {
+  return new Map([...changes].map(([key, { reached: _, ...change }]) => [key, change]));
 }
 
 type Verdicts = Pick<Decided, 'decision' | 'wouldDeny'>;
