@@ -115,7 +115,7 @@ export class Replay {
 
   finish(): ReplayResult {
     this.#sameSecond?.flush();
-    const { limits, denied, deniedWithShadow, ...tally } = this.#tally.result();
+    const { limits, denied, deniedWithShadow, ...tally } = this.#tally;
     const { policies } = this.#options.policies;
     const clients = this.#book;
     return {
