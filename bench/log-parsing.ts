@@ -64,7 +64,10 @@ function parseAll({ parse, lines }: Log): void {
 }
 
 function readInOrder({ parse, chunks }: Log): void {
-  const stream = new EntryStream(parse, { sources: 1, horizonMs: HORIZON_MS });
+  const stream = new EntryStream(parse, {
+    ...{ sources: 1, horizonMs: HORIZON_MS },
+    keep: (entry) => entry,
+  });
   let visited = 0;
   const visit = () => {
     visited++;

@@ -20,7 +20,7 @@ export function replayCommand(): Command {
       .option('--addresses', 'show addresses of clients in place of numbers')
       .option('--invalid <file>', 'write the lines that are not understood to this file')
       .option('--html <file>', 'write a page with plots to this file')
-      .option('--threads <n>', 'threads (default: one for each core)', readThreads),
+      .option('--threads <n>', 'threads (default: as many as pay)', readThreads),
   ).action(run);
 }
 

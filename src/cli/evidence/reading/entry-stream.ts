@@ -13,17 +13,20 @@ export interface MisreadLine {
   readonly field: string;
 }
 
-export type LineCounts = Readonly<EntryStream['counts']>;
+export type LineCounts = Readonly<EntryStream<LogEntry>['counts']>;
 
-export interface EntryStreamOptions {
+export interface EntryStreamOptions<Kept> {
   readonly sources: number;
   readonly horizonMs: number;
-  /** Others are not visited. Called for every entry that is not late, before they are in order. */
-  readonly isWanted?: (entry: LogEntry) => boolean;
+  /**
+   * What to visit when the entry's turn has come; undefined for nothing. Called for every entry that is not late, before
+   * they are in order.
+   */
+  readonly keep: (entry: LogEntry) => Kept | undefined;
   readonly onMisread?: (line: MisreadLine) => void;
 }
 
-export type Visit = (entry: LogEntry) => void;
+type Visit<Kept> = (kept: Kept) => void;
 
 const FIRST_MISREAD = 10;
 const MAX_SHOWN = 1_000;
@@ -45,13 +48,13 @@ interface Source {
 }
 
 /** Its result depends on the chunks and their order alone. */
-export class EntryStream {
+export class EntryStream<Kept> {
   readonly #parse: ParseLine;
-  readonly #options: EntryStreamOptions;
+  readonly #options: EntryStreamOptions<Kept>;
   readonly #sources: readonly Source[];
   /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
   #visitedUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #waiting = new WaitingEntries();
+  readonly #waiting = new WaitingEntries<Kept>();
   /** `read` is the sum of the next three; blank lines are left out. */
   readonly counts = {
     read: 0,
@@ -65,7 +68,7 @@ export class EntryStream {
     late: 0,
   };
 
-  constructor(parse: ParseLine, options: EntryStreamOptions) {
+  constructor(parse: ParseLine, options: EntryStreamOptions<Kept>) {
     this.#parse = parse;
     this.#options = options;
     this.#sources = Array.from({ length: options.sources }, () => ({
@@ -80,7 +83,7 @@ export class EntryStream {
    * Visits the entries that are ready: those that start a horizon or more before the latest start of every source that
    * has more, or earlier than that if too many are waiting.
    */
-  add({ source: index, bytes, isLast }: LogChunk, visit: Visit): void {
+  add({ source: index, bytes, isLast }: LogChunk, visit: Visit<Kept>): void {
     const source = this.#sources[index] as Source;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let from = 0;
@@ -97,7 +100,7 @@ export class EntryStream {
     this.#visitUntil(this.#readyMs(), visit);
   }
 
-  finish(visit: Visit): void {
+  finish(visit: Visit<Kept>): void {
     for (const [index, { starts }] of this.#sources.entries()) {
       this.#judge(starts.finish(), index);
       this.counts.outOfOrder += starts.outOfOrder;
@@ -137,11 +140,9 @@ export class EntryStream {
 
   #take(entry: LogEntry, source: number, lineLength: number): void {
     this.counts.understood++;
-    if (entry.startMs < this.#visitedUntilMs) this.counts.late++;
-    else {
-      const isWanted = this.#options.isWanted?.(entry) ?? true;
-      this.#waiting.add({ entry, source }, lineLength, isWanted);
-    }
+    const { startMs } = entry;
+    if (startMs < this.#visitedUntilMs) this.counts.late++;
+    else this.#waiting.add({ kept: this.#options.keep(entry), startMs, source }, lineLength);
   }
 
   #misread(line: MisreadLine): void {
@@ -161,7 +162,7 @@ export class EntryStream {
     return earliestMs - this.#options.horizonMs;
   }
 
-  #visitUntil(readyMs: number, visit: Visit): void {
+  #visitUntil(readyMs: number, visit: Visit<Kept>): void {
     const untilMs = this.#waiting.visitUntil(readyMs, visit);
     this.#visitedUntilMs = Math.max(this.#visitedUntilMs, untilMs);
   }

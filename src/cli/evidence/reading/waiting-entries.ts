@@ -2,7 +2,6 @@
  * Entries that wait until no earlier one can come, in the order of their start. If they are so dense that they would fill
  * the memory, the earliest are visited sooner.
  */
-import type { LogEntry } from '../formats/log-format.ts';
 import { getOrAdd } from '../maps.ts';
 
 const ENTRY_BYTES = 500;
@@ -10,21 +9,22 @@ const ENTRY_BYTES = 500;
 const MAX_BYTES = 67_108_864;
 const SECOND_MS = 1_000;
 
-interface Waiting {
-  readonly entry: LogEntry;
+interface Waiting<Kept> {
+  /** Undefined if there is nothing to visit. */
+  readonly kept: Kept | undefined;
+  readonly startMs: number;
   readonly source: number;
 }
 
-const newSecond = () => ({
-  bytes: 0,
-  latestMs: Number.NEGATIVE_INFINITY,
-  waiting: [] as Waiting[],
-});
-type Second = ReturnType<typeof newSecond>;
+interface Second<Kept> {
+  bytes: number;
+  latestMs: number;
+  waiting: Waiting<Kept>[];
+}
 
-export class WaitingEntries {
+export class WaitingEntries<Kept> {
   readonly #maxBytes: number;
-  readonly #seconds = new Map<number, Second>();
+  readonly #seconds = new Map<number, Second<Kept>>();
   #bytes = 0;
 
   constructor(maxBytes = MAX_BYTES) {
@@ -32,37 +32,39 @@ export class WaitingEntries {
   }
 
   /**
-   * Entries of a source are added in the order of their lines. One that is not wanted takes memory, too, so that all
-   * threads of a replay visit at the same moments.
+   * Entries of a source are added in the order of their lines. One of which nothing is kept takes memory, too, so that
+   * all threads of a replay visit at the same moments.
    */
-  add(waiting: Waiting, lineLength: number, isWanted: boolean): void {
-    const { startMs } = waiting.entry;
+  add(waiting: Waiting<Kept>, lineLength: number): void {
+    const { kept, startMs } = waiting;
     const bytes = lineLength + ENTRY_BYTES;
     const key = Math.floor(startMs / SECOND_MS);
     this.#bytes += bytes;
-    const second = getOrAdd(this.#seconds, key, newSecond);
+    const second = getOrAdd(this.#seconds, key, () => ({
+      ...{ bytes: 0, latestMs: Number.NEGATIVE_INFINITY, waiting: [] },
+    }));
     second.bytes += bytes;
     if (startMs > second.latestMs) second.latestMs = startMs;
-    if (isWanted) second.waiting.push(waiting);
+    if (kept !== undefined) second.waiting.push(waiting);
   }
 
   /** Visits entries that start until `readyMs`, or later if too many are waiting. Returns that moment. */
-  visitUntil(readyMs: number, visit: (entry: LogEntry) => void): number {
+  visitUntil(readyMs: number, visit: (kept: Kept) => void): number {
     const untilMs = this.#bytes > this.#maxBytes ? this.#untilFits(readyMs) : readyMs;
     const keys = [...this.#seconds.keys()].filter((key) => key * SECOND_MS <= untilMs);
     for (const key of keys.sort((a, b) => a - b)) {
-      const second = this.#seconds.get(key) as Second;
+      const second = this.#seconds.get(key) as Second<Kept>;
       let ready = second.waiting;
       if (second.latestMs <= untilMs) {
         this.#seconds.delete(key);
         this.#bytes -= second.bytes;
       } else {
-        ready = second.waiting.filter(({ entry }) => entry.startMs <= untilMs);
-        second.waiting = second.waiting.filter(({ entry }) => entry.startMs > untilMs);
+        ready = second.waiting.filter((each) => each.startMs <= untilMs);
+        second.waiting = second.waiting.filter((each) => each.startMs > untilMs);
       }
       // The sort is stable, so equal starts of one source keep the order of their lines.
-      ready.sort((a, b) => a.entry.startMs - b.entry.startMs || a.source - b.source);
-      for (const { entry } of ready) visit(entry);
+      ready.sort((a, b) => a.startMs - b.startMs || a.source - b.source);
+      for (const { kept } of ready) if (kept !== undefined) visit(kept);
     }
     return untilMs;
   }

@@ -9,15 +9,15 @@ import {
   MALFORMED_PATH,
   notEnforced,
 } from '../../../gateway/core/counting/decision.ts';
-import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
+import type { Access } from '../../../gateway/core/identity/access-lists.ts';
 import { modeOf } from '../../../gateway/core/overrides.ts';
 import type { Policy, PolicyMode } from '../../../gateway/core/policy.ts';
 import type { LogEntry } from '../formats/log-format.ts';
-import type { ClientBook, ClientEntry } from './client-book.ts';
+import type { LogClient } from './client-address.ts';
+import type { ClientBook } from './client-book.ts';
 import { CountedLimits, type Meters } from './counted-limits.ts';
-import type { Decided, EntryDecider, EntryDeciderOptions } from './entry-decider.ts';
+import type { Asked, Decided, EntryDecider, EntryDeciderOptions } from './entry-decider.ts';
 import { compileListedAccess } from './listed-access.ts';
-import type { LogClients } from './log-clients.ts';
 import { MatchedPolicies } from './matched-policies.ts';
 
 interface Plan {
@@ -27,21 +27,25 @@ interface Plan {
   readonly shadows: readonly CountedLimits[];
 }
 
-/** Only IPv6 addresses have wider networks. */
+/** What only IPv6 addresses and files with access lists have. */
+interface More {
+  /** The numbers of the wider networks, narrowest first. */
+  readonly networks: readonly number[];
+  readonly accessAt: ((nowMs: number) => Access | undefined) | undefined;
+}
+
 type Plans = Readonly<Record<'narrow' | 'wide', Plan>>;
 
 export class AddressDecider implements EntryDecider {
   readonly #options: EntryDeciderOptions;
-  readonly #clients: LogClients;
   readonly #book: ClientBook;
   readonly #plans: MatchedPolicies<Plans>;
   readonly #accessOf: ReturnType<typeof compileListedAccess>;
   readonly #meters = new Map<string, Meters>();
 
   constructor(options: EntryDeciderOptions) {
-    const { policies, modes, clients, book } = options;
+    const { policies, modes, book } = options;
     this.#options = options;
-    this.#clients = clients;
     this.#book = book;
     this.#plans = new MatchedPolicies(policies, modes, (applied) => ({
       narrow: this.#planOf(applied, false),
@@ -50,20 +54,15 @@ export class AddressDecider implements EntryDecider {
     this.#accessOf = compileListedAccess(policies.naming);
   }
 
-  decide(entry: LogEntry, nowMs: number): Decided | undefined {
-    const found = this.#clients.find(entry);
-    if (found === undefined) return undefined;
-    const { wider } = found;
-    const client = this.#book.entry(found.name);
-    const access = this.#accessOf(found, nowMs);
-    if (access === 'blocked') return uncounted(BLOCKED, client, NO_POLICIES);
-    const plans = this.#plans.of(entry);
-    const plan = wider.length === 0 ? plans.narrow : plans.wide;
-    if (plan.applied.length === 0) return uncounted(MALFORMED_PATH, client, plan.applied);
-    if (access === 'exempt') return uncounted(EXEMPT, client, plan.applied);
-    const numbers = [client.number];
-    for (const network of wider) numbers.push(this.#book.networkNumber(network, client));
-    return { client, applied: plan.applied, ...counted(plan, numbers, nowMs) };
+  ask(entry: LogEntry, found: LogClient): Asked {
+    const client = this.#book.numberOf(found.name);
+    const { narrow, wide } = this.#plans.of(entry);
+    if (found.wider.length === 0 && this.#accessOf === undefined) {
+      return new Request(narrow, client, NOTHING_MORE);
+    }
+    const networks = found.wider.map((network) => this.#book.networkNumber(network, client));
+    const plan = networks.length === 0 ? narrow : wide;
+    return new Request(plan, client, { networks, accessAt: this.#accessOf?.(found) });
   }
 
   #planOf(applied: readonly Policy[], isWide: boolean): Plan {
@@ -83,32 +82,50 @@ export class AddressDecider implements EntryDecider {
   }
 }
 
-const NO_POLICIES: readonly Policy[] = [];
-const NO_DECISIONS: readonly Decision[] = [];
-const NO_DESCRIPTORS: readonly LimitDescriptor[] = [];
+/** There may be a million that wait, so it is small. */
+class Request implements Asked {
+  readonly #plan: Plan;
+  readonly #client: number;
+  readonly #more: More;
+
+  constructor(plan: Plan, client: number, more: More) {
+    this.#plan = plan;
+    this.#client = client;
+    this.#more = more;
+  }
+
+  decide(nowMs: number): Decided {
+    const { applied, enforced, shadows } = this.#plan;
+    const client = this.#client;
+    const { networks, accessAt } = this.#more;
+    const access = accessAt?.(nowMs);
+    if (access === 'blocked') return uncounted(BLOCKED, client, NONE);
+    if (applied.length === 0) return uncounted(MALFORMED_PATH, client, applied);
+    if (access === 'exempt') return uncounted(EXEMPT, client, applied);
+    const denial = enforced?.take(client, networks, nowMs);
+    const allowed = enforced === undefined ? notEnforced(applied[0] as Policy) : WITHIN_LIMITS;
+    const decision = denial ?? allowed;
+    const counted = enforced?.descriptors ?? NONE;
+    // Policies in shadow mode count only requests that are allowed.
+    if (denial !== undefined || shadows.length === 0) {
+      return { client, decision, wouldDeny: NONE, applied, counted };
+    }
+    const denials = shadows.map((shadow) => shadow.take(client, networks, nowMs));
+    return {
+      ...{ client, decision, wouldDeny: denials.filter((each) => each !== undefined), applied },
+      counted: [...counted, ...shadows.flatMap((shadow) => shadow.descriptors)],
+    };
+  }
+}
+
+const NONE: readonly never[] = [];
+const NOTHING_MORE: More = { networks: NONE, accessAt: undefined };
 /** Which limit has the fewest units left is of no interest. */
 const WITHIN_LIMITS: Decision = {
   ...{ verdict: 'allow', reason: 'within_limits', mode: 'enforced', policy: 'none' },
   ...{ binding: undefined, limits: [] },
 };
 
-function uncounted(decision: Decision, client: ClientEntry, applied: readonly Policy[]): Decided {
-  return { client, decision, wouldDeny: NO_DECISIONS, applied, counted: NO_DESCRIPTORS };
-}
-
-function counted({ applied, enforced, shadows }: Plan, numbers: readonly number[], nowMs: number) {
-  const denial = enforced?.take(numbers, nowMs);
-  const allowed = enforced === undefined ? notEnforced(applied[0] as Policy) : WITHIN_LIMITS;
-  const decision = denial ?? allowed;
-  const descriptors = enforced?.descriptors ?? NO_DESCRIPTORS;
-  // Policies in shadow mode count only requests that are allowed.
-  if (denial !== undefined || shadows.length === 0) {
-    return { decision, wouldDeny: NO_DECISIONS, counted: descriptors };
-  }
-  const denials = shadows.map((shadow) => shadow.take(numbers, nowMs));
-  return {
-    decision,
-    wouldDeny: denials.filter((each) => each !== undefined),
-    counted: [...descriptors, ...shadows.flatMap((shadow) => shadow.descriptors)],
-  };
+function uncounted(decision: Decision, client: number, applied: readonly Policy[]): Decided {
+  return { client, decision, wouldDeny: NONE, applied, counted: NONE };
 }

@@ -51,12 +51,9 @@ export function compileLogClient(naming: Naming, threads: number) {
   return (request: CheckRequest): LogClient => {
     const { addresses } = request;
     const proxy = canonicalAddress(addresses.proxy) ?? addresses.proxy;
-    const forwarded = forwarding.trusts(proxy)
-      ? forwardedAddress(addresses, forwarding)
-      : undefined;
-    const reported = forwarding.trusts(proxy)
-      ? (claimed(request, forwarded).address ?? forwarded)
-      : undefined;
+    const isTrusted = forwarding.trusts(proxy);
+    const forwarded = isTrusted ? forwardedAddress(addresses, forwarding) : undefined;
+    const reported = isTrusted ? (claimed(request, forwarded).address ?? forwarded) : undefined;
     const address = reported ?? proxy;
     const networks = known.get(address) ?? networksOf(address);
     if (isIPv6Text(address)) known.set(address, networks);

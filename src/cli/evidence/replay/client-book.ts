@@ -1,12 +1,6 @@
-/** What is known about each client of a replay. There may be a million, so an entry is small. */
+/** What is known about each client of a replay, by its number. There may be a million, so it is kept in columns. */
 import { getOrAdd } from '../maps.ts';
-import { ipv4Bits } from './ipv4-bits.ts';
-
-export interface ClientEntry extends ClientRow {
-  /** Its place among the clients and networks of this book. */
-  readonly number: number;
-  readonly seen: number[];
-}
+import { ipv4Bits, ipv4Text } from './ipv4-bits.ts';
 
 export interface ClientRow {
   /** The address or network, or the partition of the key or user. */
@@ -22,24 +16,39 @@ export interface ClientRow {
 export type Denials = 'denied' | 'deniedWithShadow' | 'newlyDenied' | 'newlyAllowed';
 
 const MOST = 50;
+const COLUMNS = { requests: 0, denied: 1, deniedWithShadow: 2, newlyDenied: 3, newlyAllowed: 4 };
+const WIDTH = 5;
 
 export class ClientBook {
-  /** By their bits, or by their names. */
-  readonly #addresses = new Map<number, ClientEntry>();
-  readonly #others = new Map<string, ClientEntry>();
+  /** The numbers of clients by their bits, or by their names; and of the wider networks of clients. */
+  readonly #addresses = new Map<number, number>();
+  readonly #others = new Map<string, number>();
   readonly #networks = new Map<string, number>();
+  /** By number: bits or a name. Undefined for a wider network, which is no client. */
+  readonly #names: (number | string | undefined)[] = [];
+  #counts = new Uint32Array(1_024 * WIDTH);
 
-  entry(name: string): ClientEntry {
+  /** The number of a client, which has one from now on. */
+  numberOf(name: string): number {
     const bits = ipv4Bits(name);
-    return bits === undefined
-      ? (this.#others.get(name) ?? getOrAdd(this.#others, copyOf(name), () => this.#newEntry(name)))
-      : getOrAdd(this.#addresses, bits, () => this.#newEntry(name));
+    if (bits !== undefined) return getOrAdd(this.#addresses, bits, () => this.#add(bits));
+    return this.#others.get(name) ?? getOrAdd(this.#others, copyOf(name), () => this.#add(name));
   }
 
   /** The number of a wider network of a client, which is not a client itself unless it is the same text. */
-  networkNumber(network: string, client: ClientEntry): number {
-    if (network === client.name) return client.number;
-    return getOrAdd(this.#networks, network, () => this.#nextNumber());
+  networkNumber(network: string, client: number): number {
+    if (network === this.#names[client]) return client;
+    return getOrAdd(this.#networks, network, () => this.#add(undefined));
+  }
+
+  nameOf(client: number): string {
+    const name = this.#names[client] ?? '';
+    return typeof name === 'number' ? ipv4Text(name) : name;
+  }
+
+  count(client: number, column: keyof typeof COLUMNS): void {
+    const at = client * WIDTH + COLUMNS[column];
+    this.#counts[at] = (this.#counts[at] as number) + 1;
   }
 
   get size(): number {
@@ -47,20 +56,26 @@ export class ClientBook {
   }
 
   affected(denials: Denials) {
-    const all = [this.#addresses, this.#others].flatMap((entries) => [...entries.values()]);
-    const found = all.filter((entry) => entry[denials] > 0);
-    const most = topRows(found, denials).map(({ seen: _seen, number: _number, ...row }) => row);
-    return { count: found.length, most };
+    const found: ClientRow[] = [];
+    for (let client = 0; client < this.#names.length; client++) {
+      if (this.#counts[client * WIDTH + COLUMNS[denials]] !== 0) found.push(this.#row(client));
+    }
+    return { count: found.length, most: topRows(found, denials) };
   }
 
-  #newEntry(name: string): ClientEntry {
-    const denials = { denied: 0, deniedWithShadow: 0, newlyDenied: 0, newlyAllowed: 0 };
-    const number = this.#nextNumber();
-    return { name: copyOf(name), number, requests: 0, ...denials, seen: [0] };
+  #row(client: number): ClientRow {
+    const [requests = 0, denied = 0, deniedWithShadow = 0, newlyDenied = 0, newlyAllowed = 0] =
+      this.#counts.subarray(client * WIDTH);
+    const counts = { requests, denied, deniedWithShadow, newlyDenied, newlyAllowed };
+    return { name: this.nameOf(client), ...counts };
   }
 
-  #nextNumber(): number {
-    return this.size + this.#networks.size;
+  #add(name: number | string | undefined): number {
+    const number = this.#names.push(typeof name === 'string' ? copyOf(name) : name) - 1;
+    if (number * WIDTH >= this.#counts.length) {
+      this.#counts = new Uint32Array(this.#counts.buffer.transfer(2 * this.#counts.byteLength));
+    }
+    return number;
   }
 }
 
@@ -76,16 +91,19 @@ export function topRows<Row extends ClientRow>(rows: readonly Row[], denials: De
     .slice(0, MOST);
 }
 
-/** V8 keeps numbers of so many bits without a separate object. */
-const BITS = 30;
+/** Clients that have reached a policy, a limit or a denial: a bit for each number. */
+export class ClientSet {
+  #bits = new Uint8Array(16);
 
-/** Records in one bit whether a client has reached a policy, a limit or a denial. `number` says which of them. */
-export function isFirst({ seen }: ClientEntry, number: number): boolean {
-  const place = Math.floor(number / BITS);
-  const bit = 1 << (number % BITS);
-  while (seen.length <= place) seen.push(0);
-  const bits = seen[place] ?? 0;
-  if ((bits & bit) !== 0) return false;
-  seen[place] = bits | bit;
-  return true;
+  /** Whether it did not have the client before. */
+  add(client: number): boolean {
+    const place = client >>> 3;
+    if (place >= this.#bits.length) {
+      this.#bits = new Uint8Array(this.#bits.buffer.transfer(2 * place));
+    }
+    const bits = this.#bits[place] as number;
+    const bit = 1 << (client & 7);
+    this.#bits[place] = bits | bit;
+    return (bits & bit) === 0;
+  }
 }

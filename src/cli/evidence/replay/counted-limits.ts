@@ -4,7 +4,7 @@
  */
 import { decide } from '../../../gateway/core/counting/decision.ts';
 import { descriptor, type LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
-import { changesCount, type QuotaState } from '../../../gateway/core/counting/store.ts';
+import { changesCount, type Quota, type QuotaState } from '../../../gateway/core/counting/store.ts';
 import { GLOBAL_PARTITION } from '../../../gateway/core/identity/partition.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { NEW_METER } from '../../../gateway/stores/memory/memory-store.ts';
@@ -19,22 +19,41 @@ const STEPS_PER_METER = 2;
 
 /** The meters of clients and networks, by their numbers. */
 export class Meters {
+  readonly #quota: Quota;
   readonly #meters: (Meter | undefined)[] = [];
+  /** Expired meters equal new ones. A million clients that come and go need few, and the collector has less to do. */
+  readonly #expired: Meter[] = [];
   #hand = 0;
+  #steps = 0;
+
+  constructor(quota: Quota) {
+    this.#quota = quota;
+  }
 
   get(number: number): Meter | undefined {
     return this.#meters[number];
   }
 
-  add(number: number, meter: Meter, nowMs: number): void {
-    const meters = this.#meters;
+  unused(): Meter {
+    return this.#expired.pop() ?? NEW_METER[this.#quota.algorithm](this.#quota);
+  }
+
+  add(number: number, meter: Meter): void {
     // V8 keeps an array with large gaps as a slow table.
-    while (meters.length <= number) meters.push(undefined);
-    for (let steps = 0; steps < STEPS_PER_METER; steps++) {
-      this.#hand = (this.#hand + 1) % meters.length;
-      if ((meters[this.#hand]?.expiresMs ?? nowMs) <= nowMs) meters[this.#hand] = undefined;
+    while (this.#meters.length <= number) this.#meters.push(undefined);
+    this.#meters[number] = meter;
+    this.#steps += STEPS_PER_METER;
+  }
+
+  /** Takes expired meters out. Call it between two takes: the meters of a take must stay where they are. */
+  sweep(nowMs: number): void {
+    for (; this.#steps > 0; this.#steps--) {
+      this.#hand = (this.#hand + 1) % this.#meters.length;
+      const passed = this.#meters[this.#hand];
+      if (passed === undefined || passed.expiresMs > nowMs) continue;
+      this.#meters[this.#hand] = undefined;
+      this.#expired.push(passed);
     }
-    meters[number] = meter;
   }
 }
 
@@ -42,37 +61,33 @@ export class Meters {
 class CountedLimit {
   readonly descriptor: LimitDescriptor;
   readonly #meters: Meters;
-  /** The place of its number among those of the client; undefined for all clients together. */
+  /** Counts the client itself at -1, its wider networks from 0, and all clients together if it is undefined. */
   readonly #place: number | undefined;
   #number = ALL_CLIENTS;
   #known: Meter | undefined;
-  #meter: Meter;
+  #unused: Meter;
 
   constructor(limit: Limit, meters: Meters, place?: number) {
     this.descriptor = descriptor(limit, place === undefined ? GLOBAL_PARTITION : '');
     this.#meters = meters;
     this.#place = place;
-    this.#meter = this.#newMeter();
+    this.#unused = meters.unused();
   }
 
-  fits(numbers: readonly number[], nowMs: number): boolean {
-    if (this.#place !== undefined) this.#number = numbers[this.#place] as number;
+  fits(client: number, networks: readonly number[], nowMs: number): boolean {
+    const place = this.#place;
+    if (place !== undefined) this.#number = place < 0 ? client : (networks[place] as number);
     this.#known = this.#meters.get(this.#number);
-    this.#meter = this.#known ?? this.#newMeter();
-    return this.#meter.fits(this.descriptor, nowMs);
+    return (this.#known ?? this.#unused).fits(this.descriptor, nowMs);
   }
 
   record(nowMs: number, admitted: boolean): QuotaState {
-    const state = this.#meter.record(this.descriptor, nowMs, admitted);
+    const state = (this.#known ?? this.#unused).record(this.descriptor, nowMs, admitted);
     if (this.#known === undefined && changesCount(this.descriptor, admitted)) {
-      this.#meters.add(this.#number, this.#meter, nowMs);
+      this.#meters.add(this.#number, this.#unused);
+      this.#unused = this.#meters.unused();
     }
     return state;
-  }
-
-  #newMeter(): Meter {
-    const { quota } = this.descriptor;
-    return NEW_METER[quota.algorithm](quota);
   }
 }
 
@@ -80,6 +95,7 @@ class CountedLimit {
 export class CountedLimits {
   readonly descriptors: readonly LimitDescriptor[];
   readonly #limits: readonly CountedLimit[];
+  readonly #tables: readonly Meters[];
 
   /**
    * `meters` are by the suffix of the store key, because limits with the same suffix share their counts. `isWide`: also
@@ -87,21 +103,23 @@ export class CountedLimits {
    */
   constructor(limits: readonly Limit[], meters: Map<string, Meters>, isWide: boolean) {
     this.#limits = limits.flatMap((limit) => {
-      const metersOf = getOrAdd(meters, limit.keySuffix, () => new Meters());
+      const metersOf = getOrAdd(meters, limit.keySuffix, () => new Meters(limit.quota));
       if (limit.per === 'global') return [new CountedLimit(limit, metersOf)];
       const networks = isWide ? [limit, ...limit.wider] : [limit];
-      return networks.map((each, place) => new CountedLimit(each, metersOf, place));
+      return networks.map((each, place) => new CountedLimit(each, metersOf, place - 1));
     });
+    this.#tables = [...new Set(limits.map(({ keySuffix }) => meters.get(keySuffix) as Meters))];
     this.descriptors = this.#limits.map((each) => each.descriptor);
   }
 
   /**
-   * Takes from all limits or from none. `numbers` are those of the client and of its wider networks, narrowest first.
-   * Returns the decision if the request is denied.
+   * Takes from all limits or from none. `networks` are the numbers of the client's wider networks, narrowest first. Returns
+   * the decision if the request is denied.
    */
-  take(numbers: readonly number[], nowMs: number) {
+  take(client: number, networks: readonly number[], nowMs: number) {
+    for (const table of this.#tables) table.sweep(nowMs);
     let admitted = true;
-    for (const each of this.#limits) if (!each.fits(numbers, nowMs)) admitted = false;
+    for (const each of this.#limits) if (!each.fits(client, networks, nowMs)) admitted = false;
     if (admitted) {
       for (const each of this.#limits) each.record(nowMs, true);
       return undefined;

@@ -26,3 +26,8 @@ export function ipv4Bits(text: string): number | undefined {
   }
   return dots === 3 && byte >= 0 ? (bits << 8) | byte : undefined;
 }
+
+/** The canonical spelling of an address with these bits. */
+export function ipv4Text(bits: number): string {
+  return [bits >>> 24, (bits >>> 16) & 255, (bits >>> 8) & 255, bits & 255].join('.');
+}

@@ -1,4 +1,4 @@
-/** Whether the access lists of a policy file exempt or block a logged address. */
+/** Whether the access lists of a policy file exempt or block a logged address. Undefined if they are empty. */
 import { LRUCache } from 'lru-cache';
 import type { Access, Listed } from '../../../gateway/core/identity/access-lists.ts';
 import { rememberMembers } from '../../../gateway/core/identity/address-book.ts';
@@ -14,10 +14,10 @@ const UNNAMED = { daily: { current: '' }, long: undefined, wider: [] };
 
 export function compileListedAccess({ accessLists, trustedProxies }: Naming) {
   const { exempt, block } = accessLists;
-  if (exempt.length + block.length === 0) return () => undefined;
+  if (exempt.length + block.length === 0) return undefined;
   const accessOf = compileAccess(rememberMembers(trustedProxies));
   const known = new LRUCache<string, Listed>({ max: REMEMBERED });
-  return ({ address, isReported }: LogClient, nowMs: number): Access | undefined => {
+  return ({ address, isReported }: LogClient) => {
     let listed = known.get(address);
     if (listed === undefined) {
       listed = accessLists.ofAddress(address);
@@ -27,6 +27,7 @@ export function compileListedAccess({ accessLists, trustedProxies }: Naming) {
       ...{ apiKey: undefined, user: undefined, reported: isReported ? address : undefined },
       address: { partition: UNNAMED, listed },
     };
-    return accessOf(client, { nowMs, overrides: NO_OVERRIDES, trace: undefined })?.access;
+    return (nowMs: number): Access | undefined =>
+      accessOf(client, { nowMs, overrides: NO_OVERRIDES, trace: undefined })?.access;
   };
 }

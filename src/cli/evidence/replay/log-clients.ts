@@ -20,9 +20,6 @@ export class LogClients {
   /** Whether the file trusts the proxy that wrote the log, and no header can name another client. */
   readonly #believesAddresses: boolean;
 
-  #lastEntry: LogEntry | undefined;
-  #lastFound: LogClient | undefined;
-
   constructor(policies: PolicySet, mapping: readonly MappedField[], threads: number) {
     this.requestOf = createLogRequests(policies, mapping);
     this.#threads = threads;
@@ -34,14 +31,6 @@ export class LogClients {
 
   /** Undefined if the entry does not say which client sent it. */
   find(entry: LogEntry): LogClient | undefined {
-    if (entry !== this.#lastEntry) {
-      this.#lastFound = this.#find(entry);
-      this.#lastEntry = entry;
-    }
-    return this.#lastFound;
-  }
-
-  #find(entry: LogEntry): LogClient | undefined {
     const { address, forwardedFor } = entry;
     if (address === undefined || forwardedFor !== undefined || !this.#believesAddresses) {
       return this.#found(entry);

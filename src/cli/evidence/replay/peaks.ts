@@ -15,10 +15,10 @@ interface Recent {
 const DROPPED_AT_ONCE = 1_024;
 
 export class Peaks {
-  readonly #byLimit = new Map<Limit, Map<string | object, Recent>>();
+  readonly #byLimit = new Map<Limit, Map<string | number, Recent>>();
 
   /** One limit may occur several times, next to each other: then the first is the client's own. */
-  add(descriptors: readonly LimitDescriptor[], client: object, nowMs: number): void {
+  add(descriptors: readonly LimitDescriptor[], client: number, nowMs: number): void {
     for (const [i, { source, key }] of descriptors.entries()) {
       if (source === descriptors[i - 1]?.source) continue;
       // The key of an address changes with the salts.
@@ -44,8 +44,8 @@ export class Peaks {
     return all;
   }
 
-  #recentOf(limit: Limit, counted: string | object): Recent {
-    const clients = getOrAdd(this.#byLimit, limit, () => new Map<string | object, Recent>());
+  #recentOf(limit: Limit, counted: string | number): Recent {
+    const clients = getOrAdd(this.#byLimit, limit, () => new Map<string | number, Recent>());
     return getOrAdd(clients, counted, () => ({ timesMs: [], from: 0, peak: 0 }));
   }
 }

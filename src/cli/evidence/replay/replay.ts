@@ -10,7 +10,7 @@ import { lastingSalts } from '../lasting-salts.ts';
 import type { MappedField } from '../log-request.ts';
 import { AddressDecider } from './address-decider.ts';
 import { ClientBook } from './client-book.ts';
-import { type EntryDecider, MappedDecider } from './entry-decider.ts';
+import { type Asked, type EntryDecider, MappedDecider } from './entry-decider.ts';
 import { evaluabilityOf } from './evaluable.ts';
 import { byKey } from './limit-rows.ts';
 import { LogClients } from './log-clients.ts';
@@ -29,18 +29,27 @@ export interface ReplayOptions {
   readonly threads: number;
 }
 
+/** What is kept of an entry until it is decided: it is not asked of a thread whose client it is not. */
+export interface Kept {
+  readonly startMs: number;
+  readonly now: Asked | undefined;
+  readonly atOnce: Asked | undefined;
+  readonly before: Asked | undefined;
+}
+
 /** In shorter windows it matters when in a second the requests of that second came. */
 const SHORT_WINDOW_MS = 10_000;
 
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #clients: LogClients;
+  readonly #clientsBefore: LogClients | undefined;
   readonly #book = new ClientBook();
   readonly #now: EntryDecider;
   readonly #before: EntryDecider | undefined;
   readonly #atOnce: EntryDecider | undefined;
-  readonly #sameSecond: SameSecond | undefined;
-  readonly #tally = new Tally();
+  readonly #sameSecond: SameSecond<Kept> | undefined;
+  readonly #tally = new Tally(this.#book);
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #peaks: Peaks | undefined;
   readonly #facts = newFacts();
@@ -57,41 +66,56 @@ export class Replay {
     this.#clients = new LogClients(policies, mapping, threads);
     this.#now = deciderOf(policies, this.#clients, this.#book);
     if (against !== undefined) {
-      const clients = new LogClients(against, mapping, threads);
-      this.#before = deciderOf(against, clients, new ClientBook());
+      this.#clientsBefore = new LogClients(against, mapping, threads);
+      this.#before = deciderOf(against, this.#clientsBefore, new ClientBook());
     }
     if (precisionMs <= 1 || !hasShortWindow(policies)) return;
     this.#atOnce = deciderOf(policies, this.#clients, this.#book);
-    this.#sameSecond = new SameSecond(precisionMs, (...visit) => this.#decide(...visit));
+    this.#sameSecond = new SameSecond<Kept>(precisionMs, (...visit) => this.#decide(...visit));
   }
 
-  /** Whether the entry is to be added. Call it for every entry, in any order: it counts what the log says. */
-  wants(entry: LogEntry): boolean {
+  /**
+   * What to add once the entry's turn has come, or undefined. Call it for every entry, in any order: it counts what the
+   * log says.
+   */
+  keep(entry: LogEntry): Kept | undefined {
     const facts = this.#facts;
-    if (!isTime(entry.startMs)) {
+    const { startMs } = entry;
+    if (!isTime(startMs)) {
       facts.withoutTime++;
-      return false;
+      return undefined;
     }
-    facts.fromMs = Math.min(facts.fromMs, entry.startMs);
-    facts.toMs = Math.max(facts.toMs, entry.startMs);
+    facts.fromMs = Math.min(facts.fromMs, startMs);
+    facts.toMs = Math.max(facts.toMs, startMs);
     if (entry.status === 429) facts.answered429++;
     if (entry.host === undefined) facts.withoutHost++;
     else facts.withHost++;
     const client = this.#clients.find(entry);
     if (client === undefined) facts.withoutAddress++;
-    // How many requests a second has depends on all clients.
-    return this.#sameSecond !== undefined || client?.thread === this.#options.thread;
+    if (client?.thread !== this.#options.thread) {
+      // How many requests a second has depends on all clients.
+      return this.#sameSecond && { startMs, now: undefined, atOnce: undefined, before: undefined };
+    }
+    // The old file may trust other proxies and read other headers.
+    const before = this.#clientsBefore?.find(entry);
+    return {
+      startMs,
+      now: this.#now.ask(entry, client),
+      atOnce: this.#atOnce?.ask(entry, client),
+      before: before && this.#before?.ask(entry, before),
+    };
   }
 
-  add(entry: LogEntry): void {
-    const { startMs } = entry;
-    if (this.#sameSecond === undefined) this.#decide(entry, startMs, startMs);
-    else this.#sameSecond.add(entry);
+  /** In the order of their starts. */
+  add(kept: Kept): void {
+    const { startMs } = kept;
+    if (this.#sameSecond === undefined) this.#decide(kept, startMs, startMs);
+    else this.#sameSecond.add(kept);
   }
 
   finish(): ReplayResult {
     this.#sameSecond?.flush();
-    const { limits, denied, deniedWithShadow, ...tally } = this.#tally.result();
+    const { limits, denied, deniedWithShadow, ...tally } = this.#tally;
     const { policies } = this.#options.policies;
     const clients = this.#book;
     return {
@@ -113,20 +137,18 @@ export class Replay {
     };
   }
 
-  #decide(entry: LogEntry, atMs: number, atOnceMs: number): void {
-    if (this.#clients.find(entry)?.thread !== this.#options.thread) return;
-    const decided = this.#now.decide(entry, atMs);
+  #decide(kept: Kept, atMs: number, atOnceMs: number): void {
+    const decided = kept.now?.decide(atMs);
     if (decided === undefined) return;
     this.#tally.add(decided, atMs);
     this.#peaks?.add(decided.counted, decided.client, atMs);
-    const atOnce = this.#atOnce?.decide(entry, atOnceMs);
+    const atOnce = kept.atOnce?.decide(atOnceMs);
     if (atOnce !== undefined) {
       const { decision, wouldDeny } = atOnce;
       if (decision.verdict === 'deny') this.#addAtOnce(decision);
       for (const each of wouldDeny) this.#addAtOnce(each);
     }
-    // The old file may trust other proxies and read other headers.
-    const before = this.#before?.decide(entry, atMs);
+    const before = kept.before?.decide(atMs);
     if (before !== undefined) this.#tally.compare(decided, before);
   }
 

@@ -6,7 +6,8 @@ import { evaluabilityOf } from './evaluable.ts';
 import { limitRows } from './limit-rows.ts';
 import { maskAddresses } from './mask-addresses.ts';
 import { notesOn, type ReplayedPolicies } from './notes.ts';
-import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } from './result.ts';
+import { type Change, type Counts, MINUTE_MS, type ReplayResult } from './result.ts';
+import { Counter } from './tally.ts';
 
 export interface ReportOptions extends ReplayedPolicies {
   readonly log: { readonly sources: readonly string[]; readonly format: string };
@@ -96,7 +97,7 @@ function policyReports(result: ReplayResult, options: ReportOptions) {
 
 const NO_HOST = 'the log does not say which host was asked for, and the policy matches by host';
 
-function countsReport(counts: Counts = newCounts(), notEvaluated?: string) {
+function countsReport(counts: Counts = new Counter(), notEvaluated?: string) {
   const isKnown = notEvaluated === undefined;
   return {
     requests: counts.requests,

@@ -4,7 +4,15 @@ import { type ClientRow, type Denials, topRows } from './client-book.ts';
 
 export type MinuteCounts = [requests: number, denied: number];
 
-export type Counts = ReturnType<typeof newCounts>;
+/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
+export interface Counts extends Change {
+  denied: number;
+  deniedClients: number;
+  /** Milliseconds since the epoch; infinite if nothing was denied. */
+  firstDenialMs: number;
+  lastDenialMs: number;
+  readonly minutes: Map<number, MinuteCounts>;
+}
 
 export interface Change {
   requests: number;
@@ -55,17 +63,6 @@ export function newFacts() {
 }
 
 export const MINUTE_MS = 60_000;
-
-/** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
-export function newCounts() {
-  return {
-    ...{ requests: 0, clients: 0, denied: 0, deniedClients: 0 },
-    /** Milliseconds since the epoch; infinite if nothing was denied. */
-    firstDenialMs: Number.POSITIVE_INFINITY,
-    lastDenialMs: Number.NEGATIVE_INFINITY,
-    minutes: new Map<number, MinuteCounts>(),
-  };
-}
 
 export function addResults(results: readonly ReplayResult[]): ReplayResult {
   return results.reduce(addResult);

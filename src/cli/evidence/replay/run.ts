@@ -16,7 +16,7 @@ type GivenOptions = 'parsing' | 'policies' | 'against' | 'mapping' | 'horizonMs'
 
 export interface ReplayRun extends Omit<ChunkEvents, 'onLines'>, Pick<ThreadOptions, GivenOptions> {
   readonly log: OpenLog;
-  /** Undefined: one for each core, if the clients can be divided. */
+  /** Undefined: as many as pay. Clients that cannot be divided have one. */
   readonly threads: number | undefined;
   readonly showsAddresses: boolean;
   readonly signal: AbortSignal;
@@ -24,8 +24,8 @@ export interface ReplayRun extends Omit<ChunkEvents, 'onLines'>, Pick<ThreadOpti
 
 /** More threads gain little, because each of them parses all lines. */
 const MAX_THREADS = 8;
-/** A thread takes as long to start as such logs take to decide. */
-const SMALL_BYTES = 16 * 1024 * 1024;
+/** A thread takes as long to start, and to compile the code, as such logs take to decide. */
+const SMALL_BYTES = 128 * 1024 * 1024;
 
 export async function runReplay(run: ReplayRun) {
   const { log, parsing, horizonMs, policies, against, mapping, measuresPeaks } = run;
@@ -61,7 +61,10 @@ export async function runReplay(run: ReplayRun) {
 }
 
 function threadsFor({ progress: { bytesTotal = Number.POSITIVE_INFINITY } }: OpenLog): number {
-  return bytesTotal < SMALL_BYTES ? 1 : Math.min(MAX_THREADS, availableParallelism());
+  // One core reads the log for the others. On two cores, a second thread would take longer than it saves.
+  return bytesTotal < SMALL_BYTES
+    ? 1
+    : Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1));
 }
 
 /** Why the clients cannot be divided among threads: no limit may count two of them together. Undefined if they can. */

@@ -2,24 +2,22 @@
  * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
  * in the order of their start.
  */
-import type { LogEntry } from '../formats/log-format.ts';
-
 /** `atOnceMs`: the time of all entries of the second, if they came together. */
-type Visit = (entry: LogEntry, atMs: number, atOnceMs: number) => void;
+type Visit<Entry> = (entry: Entry, atMs: number, atOnceMs: number) => void;
 
-export class SameSecond {
+export class SameSecond<Entry extends { readonly startMs: number }> {
   readonly #precisionMs: number;
-  readonly #visit: Visit;
+  readonly #visit: Visit<Entry>;
   #startMs = Number.NaN;
-  #waiting: LogEntry[] = [];
+  #waiting: Entry[] = [];
 
-  constructor(precisionMs: number, visit: Visit) {
+  constructor(precisionMs: number, visit: Visit<Entry>) {
     this.#precisionMs = precisionMs;
     this.#visit = visit;
   }
 
   /** The start of an entry may have milliseconds even so: the end, in whole seconds, less an exact duration. */
-  add(entry: LogEntry): void {
+  add(entry: Entry): void {
     const startMs = Math.floor(entry.startMs / this.#precisionMs) * this.#precisionMs;
     if (startMs !== this.#startMs) this.flush();
     this.#startMs = startMs;

@@ -3,87 +3,95 @@ import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
 import type { Limit } from '../../../gateway/core/policy.ts';
 import { getOrAdd } from '../maps.ts';
-import { type ClientEntry, isFirst } from './client-book.ts';
+import { type ClientBook, ClientSet } from './client-book.ts';
 import type { Decided } from './entry-decider.ts';
-import { type Change, type Counts, MINUTE_MS, type MinuteCounts, newCounts } from './result.ts';
+import { type Change, type Counts, MINUTE_MS, type MinuteCounts } from './result.ts';
 
-/** The counts of a policy, a limit or a reason, and what they need of the last request. */
-class Counter {
-  readonly counts = newCounts();
-  /** The numbers of its requests and its denials among all that a client may reach. */
-  readonly #requests: number;
-  readonly #denials: number;
+/** What a policy, a limit or a reason did, and what counting the next request needs. */
+export class Counter implements Counts {
+  requests = 0;
+  clients = 0;
+  denied = 0;
+  deniedClients = 0;
+  firstDenialMs = Number.POSITIVE_INFINITY;
+  lastDenialMs = Number.NEGATIVE_INFINITY;
+  readonly minutes = new Map<number, MinuteCounts>();
+  readonly #reached = new ClientSet();
+  readonly #deniedClients = new ClientSet();
   #minute = Number.NaN;
   #ofMinute: MinuteCounts = [0, 0];
 
-  constructor(next: () => number) {
-    this.#requests = next();
-    this.#denials = next();
-  }
-
-  addRequest(client: ClientEntry, atMs: number): void {
-    const { counts } = this;
-    counts.requests++;
+  addRequest(client: number, atMs: number): void {
+    this.requests++;
     this.#minuteAt(atMs)[0]++;
-    if (isFirst(client, this.#requests)) counts.clients++;
+    if (this.#reached.add(client)) this.clients++;
   }
 
-  addDenied(client: ClientEntry, atMs: number): void {
-    const { counts } = this;
-    counts.denied++;
+  addDenied(client: number, atMs: number): void {
+    this.denied++;
     this.#minuteAt(atMs)[1]++;
-    counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
-    counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
-    if (isFirst(client, this.#denials)) counts.deniedClients++;
+    this.firstDenialMs = Math.min(this.firstDenialMs, atMs);
+    this.lastDenialMs = Math.max(this.lastDenialMs, atMs);
+    if (this.#deniedClients.add(client)) this.deniedClients++;
   }
 
   #minuteAt(atMs: number): MinuteCounts {
     const minute = Math.floor(atMs / MINUTE_MS);
     if (minute !== this.#minute) {
       this.#minute = minute;
-      this.#ofMinute = getOrAdd(this.counts.minutes, minute, () => [0, 0]);
+      this.#ofMinute = getOrAdd(this.minutes, minute, () => [0, 0]);
     }
     return this.#ofMinute;
   }
 }
 
-interface NumberedChange extends Change {
-  readonly number: number;
+class ChangeCounter implements Change {
+  requests = 0;
+  clients = 0;
+  readonly #reached = new ClientSet();
+
+  add(client: number): void {
+    this.requests++;
+    if (this.#reached.add(client)) this.clients++;
+  }
 }
 
 export class Tally {
-  readonly #policies = new Map<string, Counter>();
-  readonly #limits = new Map<Limit, Counter>();
+  readonly #book: ClientBook;
+  readonly policies = new Map<string, Counter>();
+  readonly limits = new Map<Limit, Counter>();
   /** Requests that were denied before a policy was looked at, by the reason. */
-  readonly #refusals = new Map<string, Counter>();
-  readonly #reasons = new Map<string, number>();
-  readonly #newlyDenied = new Map<string, NumberedChange>();
-  readonly #newlyAllowed = new Map<string, NumberedChange>();
-  #denied = 0;
+  readonly refusals = new Map<string, Counter>();
+  readonly reasons = new Map<string, number>();
+  readonly newlyDenied = new Map<string, ChangeCounter>();
+  readonly newlyAllowed = new Map<string, ChangeCounter>();
+  denied = 0;
   /** Denied, or allowed although a policy in shadow mode would deny. */
-  #deniedWithShadow = 0;
-  #numbers = 0;
-  readonly #next = () => this.#numbers++;
+  deniedWithShadow = 0;
+
+  constructor(book: ClientBook) {
+    this.#book = book;
+  }
 
   add({ decision, wouldDeny, applied, counted, client }: Decided, atMs: number): void {
     const { reason } = decision;
-    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
-    client.requests++;
-    for (const { name } of applied) this.#counter(this.#policies, name).addRequest(client, atMs);
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
+    this.#book.count(client, 'requests');
+    for (const { name } of applied) this.#counter(this.policies, name).addRequest(client, atMs);
     for (let i = 0; i < counted.length; i++) {
       const { source } = counted[i] as LimitDescriptor;
       // A client that is counted under several partitions of one limit is one client.
       if (source === counted[i - 1]?.source) continue;
-      this.#counter(this.#limits, source).addRequest(client, atMs);
+      this.#counter(this.limits, source).addRequest(client, atMs);
     }
     for (const each of wouldDeny) this.#addDenial(each, client, atMs);
     const isDenied = decision.verdict === 'deny';
     if (!isDenied && wouldDeny.length === 0) return;
-    client.deniedWithShadow++;
-    this.#deniedWithShadow++;
+    this.#book.count(client, 'deniedWithShadow');
+    this.deniedWithShadow++;
     if (!isDenied) return;
-    client.denied++;
-    this.#denied++;
+    this.#book.count(client, 'denied');
+    this.denied++;
     this.#addDenial(decision, client, atMs);
   }
 
@@ -92,58 +100,33 @@ export class Tally {
     const deniedBy = onlyDeniedBy(now, before);
     const allowedBy = onlyDeniedBy(before, now);
     if (deniedBy !== undefined) {
-      client.newlyDenied++;
-      this.#addChange(this.#newlyDenied, deniedBy, client);
+      this.#book.count(client, 'newlyDenied');
+      this.#addChange(this.newlyDenied, deniedBy, client);
     } else if (allowedBy !== undefined) {
-      client.newlyAllowed++;
-      this.#addChange(this.#newlyAllowed, allowedBy, client);
+      this.#book.count(client, 'newlyAllowed');
+      this.#addChange(this.newlyAllowed, allowedBy, client);
     }
   }
 
-  result() {
-    return {
-      policies: countsOf(this.#policies),
-      limits: countsOf(this.#limits),
-      refusals: countsOf(this.#refusals),
-      reasons: this.#reasons,
-      newlyDenied: changesOf(this.#newlyDenied),
-      newlyAllowed: changesOf(this.#newlyAllowed),
-      denied: this.#denied,
-      deniedWithShadow: this.#deniedWithShadow,
-    };
-  }
-
-  #addDenial({ policy, reason, binding }: Decision, client: ClientEntry, atMs: number): void {
-    const counter = this.#policies.get(policy) ?? this.#refused(reason, client, atMs);
+  #addDenial({ policy, reason, binding }: Decision, client: number, atMs: number): void {
+    const counter = this.policies.get(policy) ?? this.#refused(reason, client, atMs);
     counter.addDenied(client, atMs);
-    if (binding !== undefined) this.#counter(this.#limits, binding.limit).addDenied(client, atMs);
+    if (binding !== undefined) this.#counter(this.limits, binding.limit).addDenied(client, atMs);
   }
 
-  #refused(reason: string, client: ClientEntry, atMs: number): Counter {
-    const counter = this.#counter(this.#refusals, reason);
+  #refused(reason: string, client: number, atMs: number): Counter {
+    const counter = this.#counter(this.refusals, reason);
     counter.addRequest(client, atMs);
     return counter;
   }
 
   #counter<Key>(counters: Map<Key, Counter>, key: Key): Counter {
-    return counters.get(key) ?? getOrAdd(counters, key, () => new Counter(this.#next));
+    return counters.get(key) ?? getOrAdd(counters, key, () => new Counter());
   }
 
-  #addChange(changes: Map<string, NumberedChange>, policy: string, client: ClientEntry): void {
-    const change = getOrAdd(changes, policy, () => ({
-      ...{ requests: 0, clients: 0, number: this.#next() },
-    }));
-    change.requests++;
-    if (isFirst(client, change.number)) change.clients++;
+  #addChange(changes: Map<string, ChangeCounter>, policy: string, client: number): void {
+    getOrAdd(changes, policy, () => new ChangeCounter()).add(client);
   }
-}
-
-function countsOf<Key>(counters: ReadonlyMap<Key, Counter>): Map<Key, Counts> {
-  return new Map([...counters].map(([key, { counts }]) => [key, counts]));
-}
-
-function changesOf(changes: ReadonlyMap<string, NumberedChange>): Map<string, Change> {
-  return new Map([...changes].map(([key, { number: _number, ...change }]) => [key, change]));
 }
 
 type Verdicts = Pick<Decided, 'decision' | 'wouldDeny'>;

@@ -5,7 +5,7 @@ import type { ParseOptions } from '../formats/log-format.ts';
 import { policySetOf, type ReadPolicies } from '../policies.ts';
 import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
 import type { LogChunk } from '../reading/line-cutter.ts';
-import { Replay, type ReplayOptions } from './replay.ts';
+import { type Kept, Replay, type ReplayOptions } from './replay.ts';
 import type { ReplayResult } from './result.ts';
 
 export const THREAD_FILE = new URL(import.meta.url);
@@ -32,7 +32,7 @@ export interface ThreadResult {
 }
 
 export class ReplayThread {
-  readonly #stream: EntryStream;
+  readonly #stream: EntryStream<Kept>;
   readonly #replay: Replay;
   #misread = '';
 
@@ -43,7 +43,7 @@ export class ReplayThread {
     this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
       sources,
       horizonMs,
-      isWanted: (entry) => this.#replay.wants(entry),
+      keep: (entry) => this.#replay.keep(entry),
       ...(options.keepsMisread && {
         onMisread: ({ text }) => {
           this.#misread += `${text}\n`;
@@ -58,7 +58,7 @@ export class ReplayThread {
   }
 
   async add(chunk: LogChunk): Promise<ChunkDone> {
-    this.#stream.add(chunk, (entry) => this.#replay.add(entry));
+    this.#stream.add(chunk, (kept) => this.#replay.add(kept));
     // Lets Ctrl+C and the progress come through.
     await new Promise((resolve) => setImmediate(resolve));
     const misread = this.#misread;
@@ -67,7 +67,7 @@ export class ReplayThread {
   }
 
   async finish(): Promise<ThreadResult> {
-    this.#stream.finish((entry) => this.#replay.add(entry));
+    this.#stream.finish((kept) => this.#replay.add(kept));
     return { result: this.#replay.finish(), lines: this.#stream.counts };
   }
 

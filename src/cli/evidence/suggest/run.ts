@@ -93,7 +93,10 @@ type ReadLogs = Awaited<ReturnType<typeof readLogs>>;
 async function readLogs(paths: readonly string[], flags: LogFlags, traffic: TrafficLog) {
   const log = await openLogs(paths, flags);
   const parse = log.format.compile(parsingOf(flags));
-  const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
+  const stream = new EntryStream(parse, {
+    ...{ sources: log.sources.length, horizonMs: flags.horizon },
+    keep: (entry) => entry,
+  });
   const visit = traffic.add.bind(traffic);
   using interrupt = interruptible();
   for await (const chunk of readChunks(log, interrupt.signal, () => stream.counts.read)) {

@@ -32,7 +32,7 @@ const BEFORE = Array.from({ length: 101 }, () => '0 before');
 
 function readAll(chunks: readonly Chunk[], horizonMs = 60_000) {
   const sources = 1 + Math.max(...chunks.map(({ source = 0 }) => source));
-  const stream = new EntryStream(parse, { sources, horizonMs });
+  const stream = new EntryStream(parse, { sources, horizonMs, keep: (entry) => entry });
   const visited: string[] = [];
   const ready: number[] = [];
   const visit = ({ startMs, target }: LogEntry) => {
@@ -176,6 +176,7 @@ test('ten misread lines are kept, and all are reported', () => {
   const stream = new EntryStream(parse, {
     sources: 1,
     horizonMs: 0,
+    keep: (entry) => entry,
     onMisread: ({ line }) => seen.push(line),
   });
   stream.add({ source: 0, bytes: Buffer.from('x\n'.repeat(15)), isLast: true }, () => {});

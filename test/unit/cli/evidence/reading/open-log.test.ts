@@ -51,7 +51,9 @@ async function readAll(
 ): Promise<Read> {
   const log = await open(paths, more);
   const parse = log.format.compile({ ...OPTIONS, ...more });
-  const stream = new EntryStream(parse, { sources: paths.length, horizonMs });
+  const stream = new EntryStream(parse, {
+    ...{ sources: paths.length, horizonMs, keep: (entry: LogEntry) => entry },
+  });
   const entries: LogEntry[] = [];
   const order: number[] = [];
   const visit = (entry: LogEntry) => entries.push(entry);

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
 import { WaitingEntries } from '../../../../../src/cli/evidence/reading/waiting-entries.ts';
-import { logEntry } from '../../../../support/log-entries.ts';
 
 const LINE = 500;
 
 /** Has space for four lines. */
 function waitingEntries() {
-  const waiting = new WaitingEntries(4_000);
+  const waiting = new WaitingEntries<{ readonly startMs: number }>(4_000);
   return {
     add: (startMs: number, lineLength = LINE, isWanted = true) =>
-      waiting.add({ entry: logEntry({ startMs }), source: 0 }, lineLength, isWanted),
+      waiting.add({ kept: isWanted ? { startMs } : undefined, startMs, source: 0 }, lineLength),
     /** The starts of the visited entries, and the moment until which entries were visited. */
     visit(readyMs: number) {
       const visited: number[] = [];

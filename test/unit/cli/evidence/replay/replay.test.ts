@@ -40,7 +40,10 @@ const OPTIONS: ReplayOptions = {
 
 async function replayed(entries: readonly LogEntry[], options: Partial<ReplayOptions> = {}) {
   const replay = new Replay({ ...OPTIONS, ...options });
-  for (const entry of entries) if (replay.wants(entry)) replay.add(entry);
+  for (const entry of entries) {
+    const kept = replay.keep(entry);
+    if (kept !== undefined) replay.add(kept);
+  }
   return replay.finish();
 }
 

@@ -34,7 +34,10 @@ function replayed(policies: PolicySet, options: Replayed) {
   const replay = new Replay({
     ...{ policies, against, mapping, precisionMs: 1, measuresPeaks: true, thread: 0, threads: 1 },
   });
-  for (const entry of entries) if (replay.wants(entry)) replay.add(entry);
+  for (const entry of entries) {
+    const kept = replay.keep(entry);
+    if (kept !== undefined) replay.add(kept);
+  }
   const result = addResults([replay.finish()]);
   const { misread = [], showsAddresses = false } = options;
   const firstMisread = [misread]
