@@ -17,7 +17,7 @@ import {
 
 export interface Transformation {
   readonly name: string;
-  /** Other spellings of a target: changed at one place, then everywhere. Empty if there is nothing to change. */
+  /** Other spellings of a target: changed at one place, then everywhere. Empty if none differs from it. */
   readonly spell: (target: string) => readonly string[];
 }
 

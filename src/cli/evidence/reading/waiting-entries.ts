@@ -10,7 +10,7 @@ const MAX_BYTES = 67_108_864;
 const SECOND_MS = 1_000;
 
 interface Waiting<Kept> {
-  /** Undefined if there is nothing to visit. */
+  /** Undefined for an entry that is not visited. */
   readonly kept: Kept | undefined;
   readonly startMs: number;
   readonly source: number;

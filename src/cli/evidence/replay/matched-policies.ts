@@ -18,8 +18,8 @@ type RequestLine = Pick<LogEntry, 'method' | 'host' | 'target'>;
 export class MatchedPolicies<Found> {
   readonly #policiesFor: (line: RequestLine) => readonly Policy[];
   readonly #compile: (applied: readonly Policy[]) => Found;
-  /** By method and host, then by path. */
-  readonly #known = new Map<string, Map<string, Found>>();
+  /** By host, method and path. No text joins them, because a log in JSON can have any character in each. */
+  readonly #known = new Map<string, Map<string, Map<string, Found>>>();
   #paths = 0;
   /** By the names of the policies. */
   readonly #compiled = new Map<string, Found>();
@@ -37,30 +37,32 @@ export class MatchedPolicies<Found> {
     this.#compile = compile;
   }
 
-  of({ method, host, target }: RequestLine): Found {
+  of({ method, host = '', target }: RequestLine): Found {
     const query = target.indexOf('?');
     // Policies match paths, so the query changes nothing.
     const path = query < 0 ? target : target.slice(0, query);
-    const line = host === undefined ? method : `${method} ${host}`;
-    const known = this.#known.get(line)?.get(path);
+    const known = this.#known.get(host)?.get(method)?.get(path);
     if (known !== undefined) return known;
     const applied = this.#policiesFor({ method, host, target: path });
     const names = applied.map(({ name }) => name).join('\n');
     const found = getOrAdd(this.#compiled, names, () => this.#compile(applied));
-    if (line.length + path.length <= MAX_LENGTH) this.#remember(line, path, found);
+    const line = [host, method, path] as const;
+    if (line.join('').length <= MAX_LENGTH) this.#remember(line, found);
     return found;
   }
 
-  #remember(line: string, path: string, found: Found): void {
+  #remember(line: readonly [host: string, method: string, path: string], found: Found): void {
     if (this.#paths >= MAX_PATHS) {
       this.#known.clear();
       this.#compiled.clear();
       this.#paths = 0;
     }
     this.#paths++;
-    const [lineCopy, pathCopy] = [copyOf(line), copyOf(path)];
+    const copies = line.map(copyOf);
     // JSON may have characters that no byte has.
-    if (lineCopy !== line || pathCopy !== path) return;
-    getOrAdd(this.#known, lineCopy, () => new Map<string, Found>()).set(pathCopy, found);
+    if (copies.some((copy, i) => copy !== line[i])) return;
+    const [host = '', method = '', path = ''] = copies;
+    const ofHost = getOrAdd(this.#known, host, () => new Map<string, Map<string, Found>>());
+    getOrAdd(ofHost, method, () => new Map<string, Found>()).set(path, found);
   }
 }
