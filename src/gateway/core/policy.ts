@@ -13,6 +13,7 @@ import {
   memoryOf,
   NO_LOOKBACK,
 } from './counting/lookback.ts';
+import type { Afterwards } from './counting/outcome.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
@@ -33,6 +34,8 @@ export interface Limit extends Memory {
   readonly per: Partition;
   readonly quota: Quota;
   readonly cost: number;
+  /** Undefined if the limit counts a request once and for all when it arrives. */
+  readonly afterwards: Afterwards | undefined;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
   /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
@@ -55,12 +58,15 @@ export interface Policy {
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
   readonly lookback: Lookback;
+  /** Some of its limits charge afterwards. */
+  readonly settles: boolean;
 }
 
 export interface LimitDefinition extends Quota {
   readonly per: Partition;
   /** The window as written in the policy file: `5min`, or `month`. */
   readonly window: string;
+  readonly afterwards?: Afterwards | undefined;
 }
 
 export interface PolicyDefinition {
@@ -84,7 +90,10 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK };
+  const settles = [definition.limits, ...definition.plans.values()]
+    .flat()
+    .some(({ afterwards }) => afterwards !== undefined);
+  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK, settles };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -157,19 +166,25 @@ function scaledLimit(
   { policy, cost, label }: LimitOwner,
   { factor, suffix, among }: Scale,
 ): Omit<Limit, 'unverified' | 'wider'> {
-  const { per, window } = written;
+  const { per, window, afterwards } = written;
   const quota = multiplied(written, factor);
   return {
     policy,
     cost,
     per,
     quota,
+    afterwards,
     ...memoryOf(quota),
-    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
+    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written), unitSuffix(afterwards)),
     label: joined(label, suffix),
     policyItem: joined(policyItem(label + suffix, quota)),
     description: describeQuota(quota, window) + among,
   };
+}
+
+/** Counters of different units are different counters. */
+function unitSuffix(afterwards: Afterwards | undefined): string {
+  return afterwards?.unit === undefined ? '' : `.${afterwards.unit}`;
 }
 
 /** One piece of memory. V8 keeps the parts of a template apart, so every request would read each of them. */

@@ -113,6 +113,45 @@ export interface TakeResult {
   readonly nowMs: number;
 }
 
+/** What one request turned out to cost. It changes the counters once, however often it is sent. */
+export interface Settlement {
+  /** Unique among requests: marks that are kept beside the counters have it in their names. */
+  readonly id: string;
+  /** Until when the marks are kept, milliseconds since the epoch. */
+  readonly endsMs: number;
+  readonly parts: readonly SettledPart[];
+}
+
+export interface SettledPart {
+  readonly key: string;
+  readonly quota: Quota;
+  /** When the units were reserved, by the clock of the store, in milliseconds since the epoch. */
+  readonly momentMs: number;
+  readonly reserved: number;
+  /** 0 or more. */
+  readonly used: number;
+}
+
+/**
+ * `settled`: the count is right now. `gone`: what was to be given back no longer counts. `reset`: the counter was reset
+ * after the reservation. `repeated`: it was settled before. Only `settled` changes a count.
+ */
+export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated';
+
+export interface SettleResult {
+  /** In the order of the parts. */
+  readonly parts: readonly { readonly state: SettledState; readonly cut: number }[];
+}
+
+export interface SettlementStore {
+  /**
+   * Corrects each counter by `used - reserved`, at the moment of the reservation for what is given back, and now for a
+   * surplus. A surplus may go beyond the limit, by the limit at most: `cut` is what was left out. Rejects with a
+   * StoreError; the settlement can then be sent again.
+   */
+  settle(settlement: Settlement): SettleResult | Promise<SettleResult>;
+}
+
 export interface QuotaStore {
   /**
    * Consumes from every descriptor or from none. A store in this process answers without a promise, which would cost as
