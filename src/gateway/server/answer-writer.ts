@@ -44,13 +44,16 @@ export class AnswerWriter {
 
   #preset(response: ServerResponse, answer: Answer): void {
     const { status, headers, body } = answer;
-    // node:http closes the connection after a final answer to "Expect: 100-continue".
-    const isPlain = response.shouldKeepAlive && response.req.headers.expect === undefined;
+    const { req, shouldKeepAlive } = response;
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
     for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    // node:http closes the connection after a final answer to "Expect: 100-continue".
+    const isPlain = shouldKeepAlive && req.headers.expect === undefined && IN_ASCII.test(body);
     if (isPlain && hasLines(head, headers.length / 2 + 1)) {
-      (response as unknown as PresetHead)._header = head + this.#tailNow();
-      response.end(body);
+      const sentBody = req.method === 'HEAD' ? '' : body;
+      // To node:http all of it is the head, so it neither buffers nor encodes a body.
+      (response as unknown as PresetHead)._header = head + this.#tailNow() + sentBody;
+      response.end();
     } else {
       writeWhole(response, answer);
     }
@@ -97,6 +100,7 @@ function writeWhole(response: ServerResponse, { status, headers, body }: Answer)
   response.end(body);
 }
 
+const IN_ASCII = /^[\0-\x7f]*$/;
 const LINES: RegExp[] = [];
 
 /** Whether a head has so many lines, of characters that a header can have: no value of a header ends its line. */
