@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/matching/host.ts';
-import { AnswerWriter } from './answer-writer.ts';
+import { fastestWriter, type WriteAnswer, writeWithHead } from './answer-writer.ts';
 import { type CallerOptions, compileSecretCheck } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import type { HandleCheck } from './handler.ts';
@@ -44,8 +44,8 @@ const SERVER_OPTIONS = {
 };
 
 export function createCheckServer(options: CheckServerOptions): ProxyServer {
-  const writer = new AnswerWriter(SERVER_OPTIONS);
-  const answer = createAnswer(options, writer);
+  let write = writeWithHead;
+  const answer = createAnswer(options, (...given) => write(...given));
   const connections = new Connections();
   const server = openServer((message, response) => {
     connections.hasRequest(message.socket);
@@ -54,7 +54,7 @@ export function createCheckServer(options: CheckServerOptions): ProxyServer {
   guardConnections(server, options.onConnectionFault);
   return {
     async ready() {
-      await writer.compare();
+      write = await fastestWriter(SERVER_OPTIONS);
       // From this event on, Node closes connections that are too slow.
       server.emit('listening');
     },
@@ -86,10 +86,10 @@ function openServer(onRequest: RequestListener): Server {
   return server;
 }
 
-function createAnswer(options: CheckServerOptions, writer: AnswerWriter): RequestListener {
+function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestListener {
   const { dialects, handleCheck, callerWithoutAddress, isLeaving, onUnauthorized } = options;
   const hasSecret = compileSecretCheck(options.proxySecrets);
-  const at = { writer, isLeaving };
+  const at = { write, isLeaving };
   return (message, response) => {
     const { url = '/' } = message;
     const dialect = dialects.find(({ mount }) => isMountedAt(mount, url));

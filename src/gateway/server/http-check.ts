@@ -4,7 +4,7 @@ import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
-import type { AnswerWriter } from './answer-writer.ts';
+import type { WriteAnswer } from './answer-writer.ts';
 import { type ConnectionGuard, guardOf } from './connection-guard.ts';
 import type { PendingCheck } from './handler.ts';
 
@@ -53,7 +53,7 @@ export class HttpCheck implements PendingCheck {
 
 /** What all answers of a server have in common. */
 export interface Answering {
-  readonly writer: AnswerWriter;
+  readonly write: WriteAnswer;
   /** The gateway is stopping, so the proxy must open a new connection for its next request. */
   readonly isLeaving: () => boolean;
 }
@@ -64,7 +64,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer, at: Answer
   // Node does not send the body in response to a HEAD, but its length is required.
   answer.headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
   const guard = guardOf(response.req.socket) as ConnectionGuard;
-  guard.enter(() => at.writer.write(response, answer));
+  guard.enter(() => at.write(response, answer));
 }
 
 export function badRequest(status: number, message: string): Answer {

@@ -5,20 +5,13 @@ const MAX_LENGTH = 253 + ':65535'.length;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?(?::\d{1,5})?$/i;
 const BRACKETED = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i;
 
-/** Requests follow each other to the same host, and each is looked at twice. */
-let latestName = '';
-
 /**
  * Whether a host is `name[:port]` or `[IPv6][:port]`. Servers read other texts (`admin.example.com:1:2`) as different
  * hosts, so a policy for a host could be evaded. An empty host is valid, because HTTP/1.0 requests have none.
  */
 export function isHost(host: string): boolean {
-  if (host === latestName) return true;
   if (host.length > MAX_LENGTH) return false;
-  if (host === '' || NAME.test(host)) {
-    latestName = host;
-    return true;
-  }
+  if (host === '' || NAME.test(host)) return true;
   const [, address] = BRACKETED.exec(host) ?? [];
   return address !== undefined && isIPv6(address);
 }
