@@ -1,4 +1,4 @@
-/** The leanest floor: the same Fastify, set up as the check server is, answering an empty 200 from the same hook. */
+/** The least that a server on Fastify can do: it answers an empty 200 from its first hook, before routes and bodies. */
 import fastify from 'fastify';
 
 const server = fastify({ logger: false, rewriteUrl: () => '/' });

@@ -125,7 +125,8 @@ export function createLab(): Lab {
     async redis() {
       const server = started.use(await startRedisServer());
       const { pid, port } = server;
-      const client = new Redis(port, '127.0.0.1');
+      // A server that has ended stays away: to connect again would only print that it refuses.
+      const client = new Redis(port, '127.0.0.1', { retryStrategy: () => null });
       started.defer(() => client.disconnect());
       return {
         pid,

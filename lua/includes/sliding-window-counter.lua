@@ -16,9 +16,13 @@ local function sliding_window_counter()
   local counter = {}
 
   local function write(descriptor, current, previous)
-    local window_ms, elapsed_ms = descriptor.row.window_ms, now_ms % descriptor.row.window_ms
-    local value = string.format('%.0f %.0f %.0f', (now_ms - elapsed_ms) / window_ms, current, previous)
-    call('SET', descriptor.key, value, 'PX', 2 * window_ms - elapsed_ms)
+    local row = descriptor.row
+    if not row.window_text then
+      -- Redis formats the numbers in a command slowly, so it gets text, and all keys of a row share it.
+      row.window_text = string.format('%.0f ', row.start_ms / row.window_ms)
+      row.lifetime_text = string.format('%.0f', row.start_ms + 2 * row.window_ms - now_ms)
+    end
+    call('SET', descriptor.key, row.window_text .. string.format('%.0f %.0f', current, previous), 'PX', row.lifetime_text)
   end
 
   function counter.read(descriptor)

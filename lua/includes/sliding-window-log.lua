@@ -40,11 +40,13 @@ local function sliding_window_log()
 
   function log.read(descriptor)
     local key, row = descriptor.key, descriptor.row
-    local newest = tonumber(call('LINDEX', key, '-1'))
+    local newest = call('LINDEX', key, '-1')
     if not newest then
       descriptor.units, descriptor.length, descriptor.first, descriptor.newest = 0, 0, 0, nil
       return row.need <= row.limit
     end
+    -- Arithmetic converts text faster than `tonumber`.
+    newest = newest + 0
     local length = call('LLEN', key)
     local is_plain = newest < HALF
     local age_ms = (now_time - (is_plain and newest + HALF or newest)) % TIMES
@@ -59,7 +61,6 @@ local function sliding_window_log()
       -- The common case: every request cost 1.
       if reach_ms > 0 then
         first = 0
-        -- The subtraction converts the text, faster than `tonumber`.
         if length > 1 and (newest - call('LINDEX', key, '0')) % TIMES >= reach_ms then
           first = searching().first_younger(descriptor, 1, reach_ms)
         end

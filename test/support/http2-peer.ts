@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { ErrorCode } from '../../src/gateway/http2/frames.ts';
 import { headerBlock } from '../../src/gateway/http2/header-block.ts';
 import { HeaderDecoder } from '../../src/gateway/http2/hpack/decoder.ts';
@@ -180,10 +181,12 @@ export interface PeerServer {
   silent(): Promise<RawPeer>;
 }
 
+/** For the test that calls it, or whose `beforeEach` does. */
 export async function startPeerServer(
-  started: AsyncDisposableStack,
   onRequest: (stream: Http2Stream) => void = answerAtEnd('hello'),
 ): Promise<PeerServer> {
+  const started = new AsyncDisposableStack();
+  onTestFinished(() => started.disposeAsync());
   const accepted: Socket[] = [];
   const faults: unknown[] = [];
   const server = createHttp2Server();

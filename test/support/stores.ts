@@ -13,8 +13,8 @@ import {
   callRedis,
   overIoredis,
 } from '../../src/gateway/stores/redis/counting-connection.ts';
-import { openCountingConnection } from '../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { openCountingConnection } from '../../src/gateway/stores/redis/resp/resp-client.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';
 

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { isThisMachine } from '../../gateway/core/identity/address.ts';
 import { urlOf } from '../ops-client/gateway-client.ts';
-import { type HostAndPort, hostAndPort, isLocal } from '../proxy-files/proxy-address.ts';
+import { type HostAndPort, hostAndPort } from '../proxy-files/proxy-address.ts';
 import { found } from './catalog.ts';
 
 const TIMEOUT_MS = 2_000;
@@ -105,7 +106,7 @@ export function settingsFindings(
   isSet: (name: string) => boolean,
 ): Diagnostic[] {
   const findings: Diagnostic[] = [];
-  if (socket === undefined && !isLocal(host) && proxySecrets.length === 0) {
+  if (socket === undefined && !isThisMachine(host) && proxySecrets.length === 0) {
     const problem = `${host} is open to others, without a secret`;
     findings.push(found('open-check-port', 'HEADGATE_HOST', problem));
   }

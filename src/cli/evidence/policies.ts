@@ -1,8 +1,10 @@
-/** Reads policy files for replays. The result is plain data, so that threads can share it. */
+/** Reads policy files for replays, as plain data, so that threads can share them. */
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { compilePolicies, type KnownRanges } from '../../gateway/config/policy-file/compile.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
 import type { ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
+import { SALT_BYTES, type SaltSource, type Salts } from '../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 
 export interface ReadPolicies {
@@ -27,4 +29,16 @@ export function policySetOf({ file, ranges }: ReadPolicies, identifiesAll = fals
 
 export function hostPoliciesOf({ file: { entries } }: ReadPolicies): Set<string> {
   return new Set(entries.flatMap(({ name, match }) => (match?.host === undefined ? [] : [name])));
+}
+
+/**
+ * Salts that never change: what reads a log as a whole stores no names of addresses, so a client may have one name on all
+ * days. They are random, because reports show names of users.
+ */
+export function lastingSalts(): SaltSource {
+  const kept = createSecretKey(randomBytes(SALT_BYTES));
+  const daily = { startMs: 0, current: kept, previous: undefined };
+  const withoutLong: Salts = { kept, daily, long: undefined };
+  const withLong: Salts = { kept, daily, long: daily };
+  return { at: (_nowMs, hasLongWindows) => (hasLongWindows ? withLong : withoutLong) };
 }

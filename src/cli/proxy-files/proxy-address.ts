@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
+import { isThisMachine } from '../../gateway/core/identity/address.ts';
 import { countUpTo } from '../output/numbers.ts';
 
 export interface HostAndPort {
@@ -42,9 +42,5 @@ export function hostAndPort(address: Address): string | undefined {
 }
 
 export function isHere(address: Address): address is HostAndPort {
-  return 'host' in address && isLocal(address.host);
-}
-
-export function isLocal(host: string): boolean {
-  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+  return 'host' in address && isThisMachine(address.host);
 }

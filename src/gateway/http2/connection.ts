@@ -8,7 +8,6 @@
 import type { Socket } from 'node:net';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError, ErrorCode, FrameType, frameOf, MAX_31_BITS } from './frames.ts';
-import { CompressionError } from './hpack/block-reader.ts';
 import {
   CLOSE_ABOVE_BYTES,
   CONNECTION_WINDOW,
@@ -106,9 +105,8 @@ export class Connection {
     try {
       this.#reader.add(chunk);
     } catch (error) {
-      if (error instanceof ConnectionError) this.#fail(error.code);
-      else if (error instanceof CompressionError) this.#fail(ErrorCode.compression);
-      else throw error;
+      if (!(error instanceof ConnectionError)) throw error;
+      this.#fail(error.code);
       return;
     }
     if (!this.#outbox.isEmpty || this.#window.isDue) this.#options.writes.atEndOfTurn(this);

@@ -61,11 +61,10 @@ export function readUint31(bytes: Buffer, at: number): number {
 
 /** The connection must be closed with this code (section 5.4.1). */
 export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
   readonly code: number;
 
-  constructor(code: number) {
-    super(`HTTP/2 error ${code}`);
+  constructor(code: number, message = `HTTP/2 error ${code}`) {
+    super(message);
     this.code = code;
   }
 }

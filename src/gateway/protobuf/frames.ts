@@ -21,7 +21,8 @@ export class FrameReader {
 
   /** The messages that the chunk completes. Throws RefusedFrame. */
   *add(chunk: Buffer): Generator<Buffer, void, undefined> {
-    this.#append(chunk);
+    this.#buffer = this.#length === 0 ? chunk : appended(this.#buffer, this.#length, chunk);
+    this.#length += chunk.length;
     for (let end = this.#endOfFrame(); end <= this.#length; end = this.#endOfFrame()) {
       const message = this.#buffer.subarray(HEAD_BYTES, end);
       this.#buffer = this.#buffer.subarray(end);
@@ -38,19 +39,19 @@ export class FrameReader {
     if (announced <= this.#maxBytes) return HEAD_BYTES + announced;
     throw new RefusedFrame(`a message has ${announced} bytes, the maximum is ${this.#maxBytes}`);
   }
+}
 
-  /** Doubles the buffer if it is full, so that single bytes cost no more than long chunks. */
-  #append(chunk: Buffer): void {
-    const needed = this.#length + chunk.length;
-    if (this.#length === 0) this.#buffer = chunk;
-    else {
-      if (needed > this.#buffer.length) {
-        const larger = Buffer.allocUnsafe(2 * needed);
-        this.#buffer.copy(larger, 0, 0, this.#length);
-        this.#buffer = larger;
-      }
-      chunk.copy(this.#buffer, this.#length);
-    }
-    this.#length = needed;
+/**
+ * The buffer with the chunk behind its first `length` bytes. It is doubled if it is full, so that single bytes cost no more
+ * than long chunks.
+ */
+export function appended(buffer: Buffer, length: number, chunk: Buffer): Buffer {
+  const needed = length + chunk.length;
+  let roomy = buffer;
+  if (needed > buffer.length) {
+    roomy = Buffer.allocUnsafe(2 * needed);
+    buffer.copy(roomy, 0, 0, length);
   }
+  chunk.copy(roomy, length);
+  return roomy;
 }

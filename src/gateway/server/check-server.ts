@@ -1,18 +1,18 @@
 /**
- * Answers proxies over HTTP. Every request is decided in one onRequest hook, before routing, body parsing and content
- * types. Each of these would answer some requests in a way that a proxy misreads.
+ * Answers proxies over HTTP, on node:http alone. A framework would route, parse bodies and look at content types, and each
+ * of these would answer some requests in a way that a proxy misreads.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/matching/host.ts';
+import { fastestWriter, type WriteAnswer, writeWithHead } from './answer-writer.ts';
 import { type CallerOptions, compileSecretCheck } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import type { HandleCheck } from './handler.ts';
 import { badRequest, HttpCheck, notFound, unauthorized, writeAnswer } from './http-check.ts';
-import { createHttpServer } from './http-server.ts';
+import { guardConnections, HTTP_OPTIONS } from './http-server.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
 
 interface CheckServerOptions extends CallerOptions {
@@ -31,88 +31,82 @@ const MAX_HEADER_BYTES = 64 * 1024;
  */
 export const MAX_HEADERS = 256;
 
+const SERVER_OPTIONS = {
+  ...HTTP_OPTIONS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
+  joinDuplicateHeaders: true,
+  // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
+  requireHostHeader: false,
+  // Requests without a body get no stream events.
+  optimizeEmptyRequests: true,
+};
+
 export function createCheckServer(options: CheckServerOptions): ProxyServer {
-  const server = createServer(options.onConnectionFault);
-  const answer = createAnswer(options);
+  let write = writeWithHead;
+  const answer = createAnswer(options, (...given) => write(...given));
   const connections = new Connections();
-  server.addHook('onRequest', (request, reply) => {
-    reply.hijack();
-    connections.hasRequest(request.raw.socket);
-    answer(request.raw, reply.raw);
+  const server = openServer((message, response) => {
+    connections.hasRequest(message.socket);
+    answer(message, response);
   });
+  guardConnections(server, options.onConnectionFault);
   return {
     async ready() {
-      await server.ready();
+      write = await fastestWriter(SERVER_OPTIONS);
       // From this event on, Node closes connections that are too slow.
-      server.server.emit('listening');
+      server.emit('listening');
     },
     take(connection) {
       connection.allowHalfOpen = true;
       if (!connections.add(connection)) return;
       // Node keeps the address that is read here. After the caller has disconnected there is none to read.
       void connection.remoteAddress;
-      server.server.emit('connection', connection);
+      server.emit('connection', connection);
     },
     async close(withinMs) {
       // Requests that have arrived are read first, because the close of a connection with unread bytes is a reset.
       await turn();
-      server.server.closeIdleConnections();
-      await server.close();
+      server.close();
       await connections.ended(withinMs);
     },
   };
 }
 
-function createServer(onFault: (error: unknown) => void): FastifyInstance {
-  const server = createHttpServer(
-    {
-      // Requests that arrive while the gateway stops are answered.
-      return503OnClosing: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      http: {
-        maxHeaderSize: MAX_HEADER_BYTES,
-        // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
-        joinDuplicateHeaders: true,
-        // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
-        requireHostHeader: false,
-        // Requests without a body get no stream events.
-        optimizeEmptyRequests: true,
-      },
-      clientErrorHandler: refuseUnparsable,
-      // Fastify's router would decode the target, and refuse some.
-      rewriteUrl: () => '/',
-    },
-    onFault,
-  );
+function openServer(onRequest: RequestListener): Server {
+  const server = createServer(SERVER_OPTIONS, onRequest);
   // One more than allowed, to notice that there are too many: older versions of Node 24 drop the rest silently.
-  server.server.maxHeadersCount = MAX_HEADERS + 1;
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  server.on('clientError', refuseUnparsable);
   // Without a listener Node closes the connection, and some proxies treat that as a failed gateway.
-  server.server.on('connect', (_message, socket) =>
+  server.on('connect', (_message, socket) =>
     refuseConnection(socket as Socket, '405 Method Not Allowed'),
   );
   return server;
 }
 
-function createAnswer(options: CheckServerOptions) {
+function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestListener {
   const { dialects, handleCheck, callerWithoutAddress, isLeaving, onUnauthorized } = options;
   const hasSecret = compileSecretCheck(options.proxySecrets);
-  return (message: IncomingMessage, response: ServerResponse): void => {
-    const url = (message as { originalUrl?: string }).originalUrl ?? '/';
+  const at = { write, isLeaving };
+  return (message, response) => {
+    const { url = '/' } = message;
     const dialect = dialects.find(({ mount }) => isMountedAt(mount, url));
     const mistake = protocolMistake(message);
     if (mistake !== undefined) {
       // Where the next request would begin is uncertain.
       response.shouldKeepAlive = false;
       const status = mistake.status ?? dialect?.badRequest ?? 400;
-      writeAnswer(response, badRequest(status, mistake.message), isLeaving());
+      writeAnswer(response, badRequest(status, mistake.message), at);
     } else if (!hasSecret(message.headers)) {
       onUnauthorized();
-      writeAnswer(response, unauthorized(), isLeaving());
+      writeAnswer(response, unauthorized(), at);
     } else if (dialect === undefined) {
-      writeAnswer(response, notFound(dialects), isLeaving());
+      writeAnswer(response, notFound(dialects), at);
     } else {
       const target = url.slice(dialect.mount.length);
-      const check = { dialect, target, message, response, callerWithoutAddress, isLeaving };
+      const check = { dialect, target, message, response, callerWithoutAddress, ...at };
       handleCheck(new HttpCheck(check));
     }
   };

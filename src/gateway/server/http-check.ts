@@ -4,17 +4,17 @@ import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
+import type { WriteAnswer } from './answer-writer.ts';
 import { type ConnectionGuard, guardOf } from './connection-guard.ts';
 import type { PendingCheck } from './handler.ts';
 
-export interface HttpCheckOptions {
+export interface HttpCheckOptions extends Answering {
   readonly dialect: Dialect;
   /** The request target after the dialect's mount. */
   readonly target: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly callerWithoutAddress: string;
-  readonly isLeaving: () => boolean;
 }
 
 export class HttpCheck implements PendingCheck {
@@ -41,31 +41,30 @@ export class HttpCheck implements PendingCheck {
   }
 
   answer(decision: Decision, style: AnswerStyle): void {
-    const { dialect, response, isLeaving } = this.#options;
-    writeAnswer(response, dialect.render(decision, style), isLeaving());
+    const { dialect, response } = this.#options;
+    writeAnswer(response, dialect.render(decision, style), this.#options);
   }
 
   fail(): void {
-    const { response, isLeaving } = this.#options;
-    if (!response.headersSent) writeAnswer(response, internalError(), isLeaving());
+    const { response } = this.#options;
+    if (!response.headersSent) writeAnswer(response, internalError(), this.#options);
   }
 }
 
-/** `isLeaving`: the gateway is stopping, so the proxy must open a new connection for its next request. */
-export function writeAnswer(
-  response: ServerResponse,
-  { status, headers, body }: Answer,
-  isLeaving: boolean,
-): void {
+/** What all answers of a server have in common. */
+export interface Answering {
+  readonly write: WriteAnswer;
+  /** The gateway is stopping, so the proxy must open a new connection for its next request. */
+  readonly isLeaving: () => boolean;
+}
+
+export function writeAnswer(response: ServerResponse, answer: Answer, at: Answering): void {
   // A connection is closed together with an answer. If it were closed while idle, the proxy's next request could be lost.
-  if (isLeaving) response.shouldKeepAlive = false;
+  if (at.isLeaving()) response.shouldKeepAlive = false;
   // Node does not send the body in response to a HEAD, but its length is required.
-  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  answer.headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
   const guard = guardOf(response.req.socket) as ConnectionGuard;
-  guard.enter(() => {
-    response.writeHead(status, headers);
-    response.end(body);
-  });
+  guard.enter(() => at.write(response, answer));
 }
 
 export function badRequest(status: number, message: string): Answer {

@@ -6,7 +6,8 @@ import { ConnectionGuard, guardOf } from './connection-guard.ts';
 
 /** How long a caller may take to send a request. */
 const REQUEST_TIMEOUT_MS = 5_000;
-const HTTP_OPTIONS = {
+export const HTTP_OPTIONS = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
   // Proxies send a whole request at once. This is also how long a new connection may send nothing.
   headersTimeout: 3_000,
   connectionsCheckingInterval: 1_000,
@@ -33,14 +34,21 @@ export function createHttpServer(
     ...options,
     http: { ...HTTP_OPTIONS, ...options.http },
   });
-  guardConnections(server, onFault);
+  guardConnections(server.server, onFault);
+  // A handler of a request with a body is called when the body has arrived.
+  server.addHook('preHandler', ({ raw }, _reply, done) => {
+    const guard = guardOf(raw.socket);
+    // If `localhost` has two addresses, Fastify opens a second server, whose connections have no guard.
+    if (guard === undefined) done();
+    else guard.leave(done);
+  });
   return server;
 }
 
 type Listener = (...args: unknown[]) => void;
 
-function guardConnections(server: FastifyInstance, onFault: (error: unknown) => void): void {
-  const http = server.server;
+/** The listeners of `connection` and `request` that the server has are called for the part of a connection. */
+export function guardConnections(http: Server, onFault: (error: unknown) => void): void {
   const [accept] = http.listeners('connection') as [Listener];
   const [answer] = http.listeners('request') as [Listener];
   http.off('connection', accept).off('request', answer);
@@ -51,11 +59,4 @@ function guardConnections(server: FastifyInstance, onFault: (error: unknown) => 
   http.on('request', (message: IncomingMessage, response) =>
     guardOf(message.socket)?.leave(() => Reflect.apply(answer, http, [message, response])),
   );
-  // A handler of a request with a body is called when the body has arrived.
-  server.addHook('preHandler', ({ raw }, _reply, done) => {
-    const guard = guardOf(raw.socket);
-    // If `localhost` has two addresses, Fastify opens a second server, whose connections have no guard.
-    if (guard === undefined) done();
-    else guard.leave(done);
-  });
 }

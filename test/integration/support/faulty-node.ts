@@ -30,11 +30,10 @@ Socket.prototype.write = function (this: Socket, ...sent: unknown[]) {
   return Reflect.apply(write, this, sent);
 };
 
-const { writeHead } = ServerResponse.prototype;
-ServerResponse.prototype.writeHead = function (this: ServerResponse, ...sent: unknown[]) {
-  const { originalUrl = '' } = this.req as { originalUrl?: string };
-  throwFor(originalUrl);
-  return Reflect.apply(writeHead, this, sent);
+const { end } = ServerResponse.prototype;
+ServerResponse.prototype.end = function (this: ServerResponse, ...sent: unknown[]) {
+  throwFor(this.req.url ?? '');
+  return Reflect.apply(end, this, sent);
 };
 
 process.on('SIGWINCH', fault);

@@ -15,8 +15,8 @@ import {
   type CountingConnection,
   overIoredis,
 } from '../../../src/gateway/stores/redis/counting-connection.ts';
-import { openCountingConnection } from '../../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../src/gateway/stores/redis/redis-store.ts';
+import { openCountingConnection } from '../../../src/gateway/stores/redis/resp/resp-client.ts';
 import { TAKE_SCRIPT } from '../../../src/gateway/stores/redis/take-script.ts';
 import { headerOf, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';

@@ -26,8 +26,8 @@ import {
 } from '../../../gateway/stores/redis/client.ts';
 import { storeOfTarget } from '../../../gateway/stores/redis/cluster-store.ts';
 import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
-import { openCountingConnection } from '../../../gateway/stores/redis/open-counting-connection.ts';
 import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/peers.ts';
+import { openCountingConnection } from '../../../gateway/stores/redis/resp/resp-client.ts';
 import { sampleKeyspace } from '../../../gateway/stores/redis/server-state.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fault, fine, warning } from './diagnostics.ts';

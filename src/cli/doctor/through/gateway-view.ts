@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { isLocal } from '../../proxy-files/proxy-address.ts';
+import { isThisMachine } from '../../../gateway/core/identity/address.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
@@ -77,7 +77,7 @@ function unexamined(url: URL, why: string, what: string): Diagnostic {
 
 function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
   const remedy =
-    settings.socket !== undefined || isLocal(settings.host)
+    settings.socket !== undefined || isThisMachine(settings.host)
       ? 'the proxy connects from this machine, so identity.trusted_proxies must have loopback'
       : 'identity.trusted_proxies must have the address from which the proxy connects';
   const counted = `${checks} ${checks === 1 ? 'check' : 'checks'}`;

@@ -1,5 +1,4 @@
 /** The address of a logged client, as identity finds it: for names in reports, and to divide clients among threads. */
-import { LRUCache } from 'lru-cache';
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import { fnv1a32 } from '../../../gateway/core/fnv1a.ts';
 import {
@@ -13,6 +12,7 @@ import {
   compileAddressHeaders,
   forwardedAddress,
 } from '../../../gateway/core/identity/client-address.ts';
+import { remember } from '../../../gateway/core/identity/remembered.ts';
 import type { Naming } from '../../../gateway/core/matching/policy-set.ts';
 import { ipv4Bits } from './ipv4-bits.ts';
 
@@ -40,14 +40,14 @@ export function compileLogClient(naming: Naming, threads: number) {
   const forwarding = { header: forwardedHeader, trusts: rememberMembers(trustedProxies) };
   const claimed = compileAddressHeaders(sources.filter((source) => typeof source === 'object'));
   const [narrowest = WHOLE_ADDRESS, ...others] = ipv6Prefixes;
-  /** Parsing an IPv6 address costs as much as a decision. */
-  const known = new LRUCache<string, NetworksOf>({ max: REMEMBERED });
   const networksOf = (address: string): NetworksOf => {
     const counted = countedAddress(address);
     const name = addressNetwork(counted, narrowest);
     const wider = isIPv6Text(counted) ? others.map((bits) => addressNetwork(counted, bits)) : NONE;
     return { name, wider, thread: threadOf(wider.at(-1) ?? name, threads) };
   };
+  /** Parsing an IPv6 address costs as much as a decision. */
+  const networksOfIPv6 = remember(REMEMBERED, networksOf);
   return (request: CheckRequest): LogClient => {
     const { addresses } = request;
     const proxy = canonicalAddress(addresses.proxy) ?? addresses.proxy;
@@ -55,8 +55,7 @@ export function compileLogClient(naming: Naming, threads: number) {
     const forwarded = isTrusted ? forwardedAddress(addresses, forwarding) : undefined;
     const reported = isTrusted ? (claimed(request, forwarded).address ?? forwarded) : undefined;
     const address = reported ?? proxy;
-    const networks = known.get(address) ?? networksOf(address);
-    if (isIPv6Text(address)) known.set(address, networks);
+    const networks = isIPv6Text(address) ? networksOfIPv6(address) : networksOf(address);
     return { address, isReported: reported !== undefined, ...networks };
   };
 }

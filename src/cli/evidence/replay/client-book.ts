@@ -1,4 +1,5 @@
 /** What is known about each client of a replay, by its number. There may be a million, so it is kept in columns. */
+import { copyOf } from '../../../gateway/core/copied-text.ts';
 import { getOrAdd } from '../maps.ts';
 import { ipv4Bits, ipv4Text } from './ipv4-bits.ts';
 
@@ -32,7 +33,10 @@ export class ClientBook {
   numberOf(name: string): number {
     const bits = ipv4Bits(name);
     if (bits !== undefined) return getOrAdd(this.#addresses, bits, () => this.#add(bits));
-    return this.#others.get(name) ?? getOrAdd(this.#others, copyOf(name), () => this.#add(name));
+    const known = this.#others.get(name);
+    if (known !== undefined) return known;
+    const copy = copyOf(name);
+    return getOrAdd(this.#others, copy, () => this.#add(copy));
   }
 
   /** The number of a wider network of a client, which is not a client itself unless it is the same text. */
@@ -71,17 +75,12 @@ export class ClientBook {
   }
 
   #add(name: number | string | undefined): number {
-    const number = this.#names.push(typeof name === 'string' ? copyOf(name) : name) - 1;
+    const number = this.#names.push(name) - 1;
     if (number * WIDTH >= this.#counts.length) {
       this.#counts = new Uint32Array(this.#counts.buffer.transfer(2 * this.#counts.byteLength));
     }
     return number;
   }
-}
-
-/** V8 keeps a part of a text as a reference to the whole text, here a part of the log. */
-export function copyOf(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** Rows of equal counts are in the order of their names, so the list does not depend on how the work was divided. */

@@ -1,10 +1,9 @@
 /** Finds the clients of entries, each distinct address once. */
-import { LRUCache } from 'lru-cache';
+import { remember } from '../../../gateway/core/identity/remembered.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import { createLogRequests, type LogRequests, type MappedField } from '../log-request.ts';
 import { compileLogClient, type LogClient, threadOf } from './client-address.ts';
-import { copyOf } from './client-book.ts';
 import { ipv4Bits } from './ipv4-bits.ts';
 
 /** Parsing an IPv6 address costs as much as a decision. */
@@ -16,7 +15,7 @@ export class LogClients {
   readonly requestOf: LogRequests;
   readonly #threads: number;
   readonly #clientOf: ReturnType<typeof compileLogClient>;
-  readonly #known = new LRUCache<string, LogClient>({ max: REMEMBERED });
+  readonly #ofAddress = remember(REMEMBERED, (address) => this.#found(entryFrom(address)));
   /** Whether the file trusts the proxy that wrote the log, and no header can name another client. */
   readonly #believesAddresses: boolean;
 
@@ -40,11 +39,7 @@ export class LogClients {
       const thread = threadOf(address, this.#threads);
       return { address, isReported: true, name: address, wider: NONE, thread };
     }
-    const known = this.#known.get(address);
-    if (known !== undefined) return known;
-    const found = this.#found(entry);
-    if (found !== undefined) this.#known.set(copyOf(address), found);
-    return found;
+    return this.#ofAddress(address);
   }
 
   #found(entry: LogEntry): LogClient | undefined {

@@ -1,11 +1,11 @@
 /** Remembers which policies apply to a request line: most requests have the method, host and path of another one. */
+import { copyOf } from '../../../gateway/core/copied-text.ts';
 import { isHost } from '../../../gateway/core/matching/host.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import { getOrAdd } from '../maps.ts';
-import { copyOf } from './client-book.ts';
 
 /** If there are more, all are forgotten. */
 const MAX_PATHS = 50_000;
@@ -58,10 +58,7 @@ export class MatchedPolicies<Found> {
       this.#paths = 0;
     }
     this.#paths++;
-    const copies = line.map(copyOf);
-    // JSON may have characters that no byte has.
-    if (copies.some((copy, i) => copy !== line[i])) return;
-    const [host = '', method = '', path = ''] = copies;
+    const [host = '', method = '', path = ''] = line.map(copyOf);
     const ofHost = getOrAdd(this.#known, host, () => new Map<string, Map<string, Found>>());
     getOrAdd(ofHost, method, () => new Map<string, Found>()).set(path, found);
   }

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { VERSION } from '../../../gateway/config/shipped-files.ts';
-import { isLocal } from '../proxy-address.ts';
+import { isThisMachine } from '../../../gateway/core/identity/address.ts';
 import { type Answers, POLICY_FILE } from './answers.ts';
 import { gatewayPort, gatewaySettings, hasPassword, type Ports } from './gateway-settings.ts';
 
@@ -104,5 +104,5 @@ function redisService(port: number) {
 function localRedisPort(url: string): number | undefined {
   const { kind, tls, addresses } = parseRedisUrl(url);
   const [{ host, port }] = addresses;
-  return isLocal(host) && kind === 'single' && !tls && !hasPassword(url) ? port : undefined;
+  return isThisMachine(host) && kind === 'single' && !tls && !hasPassword(url) ? port : undefined;
 }

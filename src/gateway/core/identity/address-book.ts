@@ -1,9 +1,8 @@
 /** Remembers the partitions and list entries of recent addresses: an HMAC costs a tenth of a decision. */
-import { RecentMap } from '../recent-map.ts';
 import type { AccessLists, Listed } from './access-lists.ts';
 import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
-import { rememberUnderSalts } from './remembered.ts';
+import { remember } from './remembered.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
@@ -30,7 +29,7 @@ export function createAddressBook({
   accessLists,
   rememberedAddresses = REMEMBERED_ADDRESSES,
 }: AddressBookOptions): AddressBook {
-  return rememberUnderSalts(rememberedAddresses, (address, salts) => ({
+  return remember(rememberedAddresses, (address: string, salts: Salts) => ({
     partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
     listed: accessLists.ofAddress(address),
   }));
@@ -38,13 +37,7 @@ export function createAddressBook({
 
 /** Remembers which recent addresses are in the set: searching its ranges costs more. */
 export function rememberMembers(set: AddressSet): (address: string) => boolean {
-  const known = new RecentMap<boolean>(REMEMBERED_ADDRESSES);
-  return (address) => {
-    let isMember = known.get(address);
-    if (isMember === undefined) {
-      isMember = set(address);
-      known.set(address, isMember);
-    }
-    return isMember;
-  };
+  const isMember = remember(REMEMBERED_ADDRESSES, set);
+  // Methods of arrays pass more than the address.
+  return (address) => isMember(address);
 }

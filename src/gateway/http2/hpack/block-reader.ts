@@ -1,10 +1,9 @@
 /** Reads the numbers and strings of a header block: https://www.rfc-editor.org/rfc/rfc7541#section-5 */
+import { ConnectionError, ErrorCode } from '../frames.ts';
 import { decodeHuffman } from './huffman.ts';
 
 /** A header block that cannot be read. The two tables then differ, so the connection must end: RFC 9113, section 4.3. */
-export class CompressionError extends Error {
-  override readonly name = 'CompressionError';
-}
+export class CompressionError extends ConnectionError {}
 
 const HUFFMAN = 0x80;
 /** Each has seven bits. So numbers stay below 2^29, and no block, table or setting of headgate has so many bytes. */
@@ -51,6 +50,9 @@ export class BlockReader {
 
   /** What is wrong at this place. */
   mistake(what: string): CompressionError {
-    return new CompressionError(`HPACK, byte ${this.at} of a header block: ${what}`);
+    return new CompressionError(
+      ErrorCode.compression,
+      `HPACK, byte ${this.at} of a header block: ${what}`,
+    );
   }
 }

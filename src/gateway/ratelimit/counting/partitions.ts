@@ -5,7 +5,7 @@ import {
   descriptorPseudonyms,
   type Pseudonyms,
 } from '../../core/identity/partition.ts';
-import { rememberUnderSalts } from '../../core/identity/remembered.ts';
+import { remember } from '../../core/identity/remembered.ts';
 import { DAY_MS, LONG_PERIOD_MS, reachesPrevious, type Salts } from '../../core/identity/salts.ts';
 import type { Limit } from '../../core/policy.ts';
 import type { Entry } from '../rules/rule.ts';
@@ -42,7 +42,7 @@ const REMEMBERED_DESCRIPTORS = 20_000;
 
 /** Remembers the names of recent descriptors: an HMAC costs as much as the rest of a plan. */
 export function descriptorNames() {
-  return rememberUnderSalts(REMEMBERED_DESCRIPTORS, (): Named => ({}));
+  return remember(REMEMBERED_DESCRIPTORS, (_text: string, _salts: Salts): Named => ({}));
 }
 
 /** The current partition, and the one before it while hits that were counted under that one may still matter. */

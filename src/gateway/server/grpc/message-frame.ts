@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
-import { HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
+import { appended, HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
 import {
   type GrpcStatus,
   MALFORMED,
@@ -31,7 +31,7 @@ export class MessageFrame {
    * first and the last one, because it can be a small part of what was read from the connection.
    */
   add(chunk: Buffer, isLast = false): GrpcStatus | undefined {
-    if (this.#length > 0) this.#append(chunk);
+    if (this.#length > 0) this.#buffer = appended(this.#buffer, this.#length, chunk);
     else this.#buffer = isLast ? chunk : Buffer.from(chunk);
     this.#length += chunk.length;
     if (this.#length < HEAD_BYTES) return undefined;
@@ -47,17 +47,6 @@ export class MessageFrame {
     const message = bytes.subarray(HEAD_BYTES);
     if (bytes[0] === UNCOMPRESSED) return message;
     return bytes[0] === COMPRESSED ? this.#unpack(message, encoding) : MALFORMED;
-  }
-
-  /** Doubles the buffer if it is full, so that single bytes cost no more than long chunks. */
-  #append(chunk: Buffer): void {
-    const needed = this.#length + chunk.length;
-    if (needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(2 * needed);
-      this.#buffer.copy(larger, 0, 0, this.#length);
-      this.#buffer = larger;
-    }
-    chunk.copy(this.#buffer, this.#length);
   }
 
   async #unpack(message: Buffer, encoding = 'identity'): Promise<Buffer | GrpcStatus> {

@@ -3,10 +3,10 @@ import { lineText, placeText } from '../../../../src/cli/proxy-files/file-place.
 import {
   hostAndPort,
   isHere,
-  isLocal,
   readAddress,
   readServer,
 } from '../../../../src/cli/proxy-files/proxy-address.ts';
+import { isThisMachine } from '../../../../src/gateway/core/identity/address.ts';
 
 test.each([
   ['10.0.0.2:8080', { host: '10.0.0.2', port: 8080 }],
@@ -43,7 +43,7 @@ test.each([
   ['10.0.0.1', false],
   ['localhost.example', false],
 ])('%s is of this machine: %s', (host, expected) => {
-  expect(isLocal(host)).toBe(expected);
+  expect(isThisMachine(host)).toBe(expected);
   expect(isHere({ host, port: 80 })).toBe(expected);
 });
 

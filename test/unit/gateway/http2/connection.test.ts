@@ -1,7 +1,7 @@
 /** One connection: what is written at once, its faults, and sockets that come from elsewhere. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createHttp2Server } from '../../../../src/gateway/http2/server.ts';
 import type { Http2Stream } from '../../../../src/gateway/http2/stream.ts';
 import { END_STREAM, frame, START, Type } from '../../../support/http2-frames.ts';
@@ -23,15 +23,9 @@ import {
 } from '../../../support/http2-peer.ts';
 import { listenLocally } from '../../../support/local-server.ts';
 
-let started: AsyncDisposableStack;
-beforeEach(() => {
-  started = new AsyncDisposableStack();
-});
-afterEach(() => started.disposeAsync());
-
 test('answers of one turn are one write for each connection', async () => {
   const waiting: Http2Stream[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     waiting.push(stream);
   });
   const peers = [await server.connected(), await server.connected()];
@@ -57,7 +51,7 @@ test('answers of one turn are one write for each connection', async () => {
 
 test('what a read causes is written together with the answers of that turn', async () => {
   const waiting: Http2Stream[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     if (waiting.push(stream) > 1) return;
     setImmediate(() => {
       for (const each of waiting) {
@@ -82,7 +76,7 @@ test('what a read causes is written together with the answers of that turn', asy
 });
 
 test('the end of an answer before that of its request makes the peer stop sending', async () => {
-  const server = await startPeerServer(started, (stream) => stream.refuse(TRAILERS));
+  const server = await startPeerServer((stream) => stream.refuse(TRAILERS));
   const peer = await server.connected();
   const says = await peer.says(opened(1), data(1, 'x'), data(1, 'y', END_STREAM));
   expect(says).toEqual(['headers 1 grpc-status=0, end', 'reset 1 none']);
@@ -90,7 +84,7 @@ test('the end of an answer before that of its request makes the peer stop sendin
 });
 
 test('a peer that changes the size of its table gets the change confirmed in the next block', async () => {
-  const server = await startPeerServer(started);
+  const server = await startPeerServer();
   const peer = await server.connected();
   const first = async (stream: number) => {
     await peer.says(asked(stream));
@@ -107,7 +101,7 @@ test('a peer that changes the size of its table gets the change confirmed in the
 
 test('bytes that are kept do not keep the chunk that they came in', async () => {
   const chunks: Buffer[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     stream.listener = { onData: (chunk) => chunks.push(chunk), onClosed() {} };
   });
   const peer = await server.connected();
@@ -125,7 +119,7 @@ test('bytes that are kept do not keep the chunk that they came in', async () => 
 });
 
 test('a fault closes its connection and no other', async () => {
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     if (stream.headers.fault !== undefined) throw new Error('a fault');
     answerAtEnd('hello')(stream);
   });
@@ -137,11 +131,11 @@ test('a fault closes its connection and no other', async () => {
 
 test('a socket that was paused, with bytes waiting, is answered', async () => {
   const http2 = createHttp2Server();
-  started.defer(() => http2.close());
+  onTestFinished(() => http2.close());
   const accepted: Socket[] = [];
   const listener = createServer({ pauseOnConnect: true }, (socket) => accepted.push(socket));
-  const { port } = started.use(await listenLocally(listener));
-  const socket = connect(port, '127.0.0.1');
+  await using server = await listenLocally(listener);
+  const socket = connect(server.port, '127.0.0.1');
   const peer = new RawPeer(socket);
   await once(socket, 'connect');
   peer.send(START, asked(1));
@@ -153,7 +147,7 @@ test('a socket that was paused, with bytes waiting, is answered', async () => {
 
 test('everything that calls into the socket runs inside the guard, and requests outside', async () => {
   const http2 = createHttp2Server();
-  started.defer(() => http2.close());
+  onTestFinished(() => http2.close());
   let depth = 0;
   const seen: string[] = [];
   const listener = createServer((socket) => {
@@ -184,8 +178,8 @@ test('everything that calls into the socket runs inside the guard, and requests 
       answerAtEnd('hello')(stream);
     });
   });
-  const { port } = started.use(await listenLocally(listener));
-  const socket = connect(port, '127.0.0.1');
+  await using server = await listenLocally(listener);
+  const socket = connect(server.port, '127.0.0.1');
   const peer = new RawPeer(socket);
   await peer.says(START, asked(1));
   await peer.saysAtEnd(data(9, 'x'));
@@ -194,7 +188,7 @@ test('everything that calls into the socket runs inside the guard, and requests 
 
 test('streams that are opened and reset in one chunk leave nothing behind', async () => {
   const closed: string[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     stream.listener = { onData() {}, onClosed: () => closed.push('closed') };
     stream.respond(HEAD);
     stream.write('x');
@@ -205,7 +199,7 @@ test('streams that are opened and reset in one chunk leave nothing behind', asyn
 });
 
 test('a request with its headers in several frames is one request', async () => {
-  const server = await startPeerServer(started);
+  const server = await startPeerServer();
   const peer = await server.connected();
   const bytes = block(REQUEST);
   for (let cut = 0; cut <= bytes.length; cut++) {
@@ -220,7 +214,7 @@ test('a request with its headers in several frames is one request', async () => 
 });
 
 test('a connection that has ended is not kept', async () => {
-  const server = await startPeerServer(started);
+  const server = await startPeerServer();
   const peers = [await server.connected(), await server.connected()];
   for (const peer of peers) await peer.says();
   const [gone, kept] = server.accepted as [Socket, Socket];

@@ -18,19 +18,16 @@ import {
   widened,
 } from '../../../support/http2-peer.ts';
 
-let started: AsyncDisposableStack;
 let server: PeerServer;
 let peer: RawPeer;
 beforeEach(async () => {
-  started = new AsyncDisposableStack();
-  server = await startPeerServer(started);
+  server = await startPeerServer();
   peer = await server.connected();
   await peer.says();
 });
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
   expect(server.faults).toEqual([]);
-  await started.disposeAsync();
 });
 
 const FIRST = 'goaway 2147483647 none';
@@ -91,7 +88,7 @@ test('waits for answers that the window holds back', async () => {
 
 test('of a peer that reads slowly loses no byte', async () => {
   const TEXT = 'y'.repeat(500_000);
-  const other = await startPeerServer(started, answerAtEnd(TEXT));
+  const other = await startPeerServer(answerAtEnd(TEXT));
   const slow = await other.connected();
   await slow.says(settings([INITIAL_WINDOW_SIZE, 2 ** 31 - 1]), widened(0, 2 ** 30));
   slow.socket.pause();
@@ -155,7 +152,7 @@ test('a peer that does not close its side after an error is disconnected after a
 test('a peer that disconnects ends its streams, each once', async () => {
   const closed: number[] = [];
   const streams: Http2Stream[] = [];
-  const other = await startPeerServer(started, (stream) => {
+  const other = await startPeerServer((stream) => {
     const index = streams.push(stream) - 1;
     stream.listener = { onData() {}, onClosed: () => closed.push(index) };
   });

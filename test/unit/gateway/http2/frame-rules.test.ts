@@ -21,15 +21,12 @@ import {
 } from '../../../support/http2-peer.ts';
 import { Random } from '../../../support/random.ts';
 
-let started: AsyncDisposableStack;
 let server: PeerServer;
 beforeEach(async () => {
-  started = new AsyncDisposableStack();
-  server = await startPeerServer(started);
+  server = await startPeerServer();
 });
-afterEach(async () => {
+afterEach(() => {
   expect(server.faults).toEqual([]);
-  await started.disposeAsync();
 });
 
 const bytes = (length: number) => Buffer.alloc(length);
@@ -216,7 +213,7 @@ describe('a stream that waits for its answer', () => {
     ['HEADERS', opened(1)],
     ['trailers', frame(Type.headers, END_HEADERS | END_STREAM, 1, block([['a', 'b']]))],
   ])('is reset by %s after its end', async (_, late) => {
-    const waiting = await startPeerServer(started, () => {});
+    const waiting = await startPeerServer(() => {});
     const peer = await waiting.connected();
     expect(await peer.says(asked(1), late)).toEqual(['reset 1 streamClosed']);
   });
@@ -256,7 +253,7 @@ test('SETTINGS are confirmed, and a ping gets its own data back', async () => {
 
 test('padding and priorities of requests are dropped', async () => {
   const bodies: string[] = [];
-  const other = await startPeerServer(started, (stream) => {
+  const other = await startPeerServer((stream) => {
     stream.listener = { onData: (chunk) => bodies.push(chunk.toString()), onClosed() {} };
   });
   const peer = await other.connected();

@@ -1,5 +1,5 @@
 /** Which header fields a request may have, and how its handler gets them (RFC 9113, section 8). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { RequestHeaders } from '../../../../src/gateway/http2/header-rules.ts';
 import { END_STREAM, frame, Type } from '../../../support/http2-frames.ts';
 import {
@@ -13,15 +13,13 @@ import {
   startPeerServer,
 } from '../../../support/http2-peer.ts';
 
-let started: AsyncDisposableStack;
 let seen: RequestHeaders[];
 let bodies: string[];
 let peer: RawPeer;
 beforeEach(async () => {
-  started = new AsyncDisposableStack();
   seen = [];
   bodies = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     seen.push(stream.headers);
     stream.listener = {
       onData: (chunk, isLast) => bodies.push(`${chunk}${isLast ? '.' : ''}`),
@@ -30,7 +28,6 @@ beforeEach(async () => {
   });
   peer = await server.connected();
 });
-afterEach(() => started.disposeAsync());
 
 const request = (fields: Fields) => frame(Type.headers, END_HEADERS | END_STREAM, 1, block(fields));
 const without = (name: string) => REQUEST.filter(([each]) => each !== name);

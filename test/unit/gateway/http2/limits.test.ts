@@ -1,6 +1,6 @@
 /** What peers cannot do to a connection, and what they can: each flood, each bomb, and each kind of waiting. */
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Http2Stream } from '../../../../src/gateway/http2/stream.ts';
 import { END_STREAM, frame, PREFACE, START, Type } from '../../../support/http2-frames.ts';
 import {
@@ -23,13 +23,8 @@ import {
   widened,
 } from '../../../support/http2-peer.ts';
 
-let started: AsyncDisposableStack;
-beforeEach(() => {
-  started = new AsyncDisposableStack();
-});
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  await started.disposeAsync();
 });
 
 const times = (count: number, make: (i: number) => Buffer) =>
@@ -80,14 +75,14 @@ describe('a connection is closed if it is flooded with', () => {
       (i) => (i === 0 ? opened(1) : frame(Type.data, 8, 1, Buffer.from([0]))),
     ],
   ])('%s, and not by half of them', async (_, enough, make) => {
-    const server = await startPeerServer(started, () => {});
+    const server = await startPeerServer(() => {});
     expect(await given(server, times(Math.floor(enough / 2), make))).toBeUndefined();
     const more = times(Math.ceil(2 * enough) + 2, make);
     expect(await given(server, more)).toMatch(/^goaway \d+ enhanceYourCalm$/);
   });
 
   test('CONTINUATION of which nine make no header block', async () => {
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     const empty = times(7, () => frame(Type.continuation, 0, 1));
     const last = frame(Type.continuation, END_HEADERS, 1);
@@ -99,7 +94,7 @@ describe('a connection is closed if it is flooded with', () => {
   });
 
   test('a header block of more than 64 KiB', async () => {
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     const part = block([['a', 'b'.repeat(16_000)]]);
     const parts = times(4, () => frame(Type.continuation, 0, 1, part));
@@ -110,7 +105,7 @@ describe('a connection is closed if it is flooded with', () => {
 });
 
 test('pings and windows with every answer, as grpc-go sends them, are no flood', async () => {
-  const server = await startPeerServer(started);
+  const server = await startPeerServer();
   const peer = await server.connected();
   await peer.says();
   const answered = times(20_000, (i) =>
@@ -122,7 +117,7 @@ test('pings and windows with every answer, as grpc-go sends them, are no flood',
 
 describe('a header list', () => {
   const refused = async (fields: readonly (readonly [string, string])[]) => {
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     const [first, ...more] =
       block([...REQUEST, ...fields])
@@ -156,7 +151,7 @@ describe('a header list', () => {
   });
 
   test('that is small, but refers to a long field again and again, is refused', async () => {
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     const long = Buffer.concat([
       Buffer.from([0x40, 1, 0x61, 127, 4_000 - 127 - 128 * 30, 30]),
@@ -176,7 +171,7 @@ describe('a header list', () => {
 
 test('1,024 streams are open at once, further ones are refused, and ended ones make place', async () => {
   const streams: Http2Stream[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     streams.push(stream);
   });
   const peer = await server.connected();
@@ -190,7 +185,7 @@ test('1,024 streams are open at once, further ones are refused, and ended ones m
 });
 
 test('SETTINGS say how many streams and how long a header list may be', async () => {
-  const server = await startPeerServer(started);
+  const server = await startPeerServer();
   const peer = await server.silent();
   await peer.until(() => peer.received.length > 0);
   expect(peer.received[0]?.payload.toString('hex')).toBe('0003000004000006' + '00010000');
@@ -202,7 +197,7 @@ describe('requests that are not complete', () => {
   const COUNT = (8 * 1_024 * 1_024) / FULL_FRAME.length - 6;
 
   test('hold at most 8 MiB of a connection, and the one that wants more is refused', async () => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const peer = await server.connected();
     for (let i = 0; i < COUNT; i++) {
       const says = await peer.says(opened(idOf(i)), data(idOf(i), FULL_FRAME));
@@ -215,7 +210,7 @@ describe('requests that are not complete', () => {
   });
 
   test('count with their headers', async () => {
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     const long = [['a', 'b'.repeat(16_000)]] as const;
     const refused: string[] = [];
@@ -232,7 +227,7 @@ describe('requests that are not complete', () => {
     ['are refused', (stream) => [widened(stream, 0)]],
     ['are malformed', (stream) => [opened(stream)]],
   ])('count no longer once they %s', async (_, end) => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const peer = await server.connected();
     for (let i = 0; i < COUNT + 10; i++) {
       const stream = idOf(i);
@@ -245,7 +240,7 @@ describe('requests that are not complete', () => {
 describe('a peer that does not read', () => {
   test('is not read from while much waits for it, and gets everything once it reads', async () => {
     const TEXT = 'y'.repeat(30_000);
-    const server = await startPeerServer(started, answerAtEnd(TEXT));
+    const server = await startPeerServer(answerAtEnd(TEXT));
     const peer = await server.connected();
     await peer.says(settings([INITIAL_WINDOW_SIZE, 2 ** 31 - 1]), widened(0, 2 ** 30));
     const [socket] = server.accepted;
@@ -263,7 +258,7 @@ describe('a peer that does not read', () => {
   });
 
   test('is disconnected if more than 16 MiB wait for its windows', async () => {
-    const server = await startPeerServer(started, answerAtEnd('y'.repeat(1_024 * 1_024)));
+    const server = await startPeerServer(answerAtEnd('y'.repeat(1_024 * 1_024)));
     const peer = await server.connected();
     await peer.says(
       settings([INITIAL_WINDOW_SIZE, 0]),
@@ -275,7 +270,7 @@ describe('a peer that does not read', () => {
   });
 
   test('does not hold back the answers of others', async () => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const slow = await server.connected();
     await slow.says(settings([INITIAL_WINDOW_SIZE, 0]), asked(1));
     const other = await server.connected();
@@ -296,7 +291,7 @@ describe('a peer that does not finish', () => {
     ['a header block', Buffer.concat([START, asked(1), opened(3, [], 0)])],
   ])('%s is disconnected at the second look at it', async (_, sent) => {
     stopTime();
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.silent();
     peer.send(sent);
     const [socket] = server.accepted;
@@ -310,7 +305,7 @@ describe('a peer that does not finish', () => {
 
   test('a frame stays connected while it finishes others', async () => {
     stopTime();
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     let rest: Buffer = Buffer.alloc(0);
     for (let i = 0; i < 5; i++) {
@@ -326,7 +321,7 @@ describe('a peer that does not finish', () => {
 
   test('a header block is disconnected however many frames it sends of it', async () => {
     stopTime();
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     peer.send(opened(1, [], 0));
     for (let i = 0; i < 2; i++) {
@@ -340,7 +335,7 @@ describe('a peer that does not finish', () => {
 
   test('a request has it reset after half a minute, and its answer may take longer', async () => {
     stopTime();
-    const server = await startPeerServer(started, () => {});
+    const server = await startPeerServer(() => {});
     const peer = await server.connected();
     await peer.says(asked(1), opened(3), data(3, 'x'));
     vi.advanceTimersByTime(3 * SWEEP_MS);
@@ -358,7 +353,7 @@ describe('pings', () => {
 
   test('find peers that are gone: one a minute, with ten seconds to answer', async () => {
     stopTime();
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const [peer, silent] = [await server.connected(), await server.connected()];
     await peer.says();
     await silent.says();
@@ -373,7 +368,7 @@ describe('pings', () => {
 
   test('are not answered by another pong', async () => {
     stopTime();
-    const server = await startPeerServer(started);
+    const server = await startPeerServer();
     const peer = await server.connected();
     vi.advanceTimersByTime(60_000);
     await peer.says(frame(Type.ping, 1, 0, Buffer.alloc(8)));
@@ -384,7 +379,7 @@ describe('pings', () => {
 
 test('an answer is not begun twice, and nothing is sent on a stream that is gone', async () => {
   const streams: Http2Stream[] = [];
-  const server = await startPeerServer(started, (stream) => {
+  const server = await startPeerServer((stream) => {
     streams.push(stream);
   });
   const peer = await server.connected();

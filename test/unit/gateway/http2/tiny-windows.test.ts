@@ -1,5 +1,5 @@
 /** Peers that let the server send a few bytes at a time. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { CLOSE_ABOVE_BYTES } from '../../../../src/gateway/http2/limits.ts';
 import {
   answerAtEnd,
@@ -14,13 +14,10 @@ import {
 
 const BYTES = 20_000;
 
-let started: AsyncDisposableStack;
 let server: PeerServer;
 beforeEach(async () => {
-  started = new AsyncDisposableStack();
-  server = await startPeerServer(started, answerAtEnd('a'.repeat(BYTES)));
+  server = await startPeerServer(answerAtEnd('a'.repeat(BYTES)));
 });
-afterEach(() => started.disposeAsync());
 
 test('credit for single bytes is no flood, because each lets one byte of an answer go', async () => {
   const peer = await server.connected();
@@ -38,7 +35,7 @@ test('credit for single bytes is no flood, because each lets one byte of an answ
 });
 
 test('answers that were held back and then reset no longer count as waiting', async () => {
-  const held = await startPeerServer(started, answerAtEnd('a'.repeat(CLOSE_ABOVE_BYTES / 8)));
+  const held = await startPeerServer(answerAtEnd('a'.repeat(CLOSE_ABOVE_BYTES / 8)));
   const peer = await held.connected();
   await peer.says(settings([INITIAL_WINDOW_SIZE, 0]));
   for (let id = 1; id < 40; id += 2) await peer.says(asked(id), reset(id));

@@ -1,5 +1,5 @@
 /** Header blocks behind the body of a request (RFC 9113, section 8.1). */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { END_STREAM, frame, Type } from '../../../support/http2-frames.ts';
 import {
   answerOn,
@@ -14,13 +14,10 @@ import {
 
 const FIELDS = block([['x-checksum', '1']]);
 
-let started: AsyncDisposableStack;
 let peer: RawPeer;
 beforeEach(async () => {
-  started = new AsyncDisposableStack();
-  peer = await (await startPeerServer(started)).connected();
+  peer = await (await startPeerServer()).connected();
 });
-afterEach(() => started.disposeAsync());
 
 test('end a request', async () => {
   const trailers = frame(Type.headers, END_HEADERS | END_STREAM, 1, FIELDS);

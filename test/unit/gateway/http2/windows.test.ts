@@ -1,5 +1,5 @@
 /** Flow control in both directions (RFC 9113, section 5.2 and section 6.9). */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Http2Stream } from '../../../../src/gateway/http2/stream.ts';
 import { END_STREAM, frame, Type } from '../../../support/http2-frames.ts';
 import {
@@ -21,12 +21,6 @@ import {
   widened,
 } from '../../../support/http2-peer.ts';
 
-let started: AsyncDisposableStack;
-beforeEach(() => {
-  started = new AsyncDisposableStack();
-});
-afterEach(() => started.disposeAsync());
-
 const windowOf = (size: number) => settings([INITIAL_WINDOW_SIZE, size]);
 const FULL_FRAME = Buffer.alloc(16_384, 'x');
 const frames = (stream: number, count: number) =>
@@ -38,7 +32,7 @@ const CONNECTION_WINDOW = 1_048_576;
 
 describe('an answer', () => {
   const connected = async (onRequest = answerAtEnd('hello')) =>
-    (await startPeerServer(started, onRequest)).connected();
+    (await startPeerServer(onRequest)).connected();
 
   test('goes byte by byte to a peer with a window of one byte', async () => {
     const peer = await connected();
@@ -164,7 +158,7 @@ describe('an answer', () => {
 
 describe('a request', () => {
   /** It never answers. */
-  const connected = async () => (await startPeerServer(started, () => {})).connected();
+  const connected = async () => (await startPeerServer(() => {})).connected();
   const creditsOf = (news: string[], stream: number) =>
     news
       .filter((each) => each.startsWith(`credit ${stream} `))
@@ -232,7 +226,7 @@ describe('a request', () => {
   });
 
   test('is answered although the windows of others are used up', async () => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const peer = await server.connected();
     // Many times the window of the connection, in messages that are not complete.
     for (let stream = 1; stream < 2 * 100; stream += 2) {
@@ -251,7 +245,7 @@ describe('a peer that sends more than it may', () => {
       Array.from({ length: 4 }, () => frame(Type.data, PADDED, 1, PADDING)).concat(data(1, 'x')),
     ],
   ])('on a stream gets the stream reset: %s', async (_, frames) => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const peer = await server.connected();
     await peer.says(opened(1));
     server.accepted[0]?.emit('data', Buffer.concat(frames));
@@ -262,7 +256,7 @@ describe('a peer that sends more than it may', () => {
   });
 
   test('up to the last byte gets none reset', async () => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const peer = await server.connected();
     await peer.says(opened(1));
     const frames = [...Array.from({ length: 3 }, () => FULL_FRAME), FULL_FRAME.subarray(1)];
@@ -271,7 +265,7 @@ describe('a peer that sends more than it may', () => {
   });
 
   test('on a connection gets it closed, and up to its last byte not', async () => {
-    const server = await startPeerServer(started, answerAtEnd('hello'));
+    const server = await startPeerServer(answerAtEnd('hello'));
     const streams = Array.from({ length: 22 }, (_, i) => 1 + 2 * i);
     const all = streams.flatMap((stream) => frames(stream, 3));
     const enough = all.slice(0, CONNECTION_WINDOW / FULL_FRAME.length);

@@ -4,12 +4,29 @@
  * is never sent twice.
  */
 import { EventEmitter } from 'node:events';
-import type { RedisClientOptions } from '../client.ts';
+import type { RedisClient, RedisClientOptions } from '../client.ts';
 import { retryAfter, silenceMs, tlsOptions } from '../connecting.ts';
-import type { Caller, CountingConnection, Words } from '../counting-connection.ts';
+import {
+  type Caller,
+  type CountingConnection,
+  overIoredis,
+  type Words,
+} from '../counting-connection.ts';
 import { isUnknownDatabase, storeErrorFrom } from '../failures.ts';
 import { NOT_CONNECTED, RespConnection, type RespConnectionOptions } from './connection.ts';
 import { shakeHands } from './handshake.ts';
+
+interface CountingConnectionOptions extends RedisClientOptions {
+  /** The client for everything else. */
+  readonly client: RedisClient;
+}
+
+/** Whoever calls this disconnects it. `onError` is not called for a connection of the client: that has its own. */
+export function openCountingConnection(options: CountingConnectionOptions): CountingConnection {
+  const { target, client } = options;
+  if (target.kind !== 'single') return overIoredis(client);
+  return new RespClient({ ...options, onReplica: () => client.disconnect(true) });
+}
 
 interface RespClientOptions extends RedisClientOptions {
   /** The server has become a replica. This client reconnects. */

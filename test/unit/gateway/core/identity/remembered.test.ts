@@ -1,16 +1,17 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
+  remember,
   rememberPartitions,
-  rememberUnderSalts,
 } from '../../../../../src/gateway/core/identity/remembered.ts';
+import type { Salts } from '../../../../../src/gateway/core/identity/salts.ts';
 import { SALTS } from '../../../../support/requests.ts';
 
 const OTHER_SALTS = { ...SALTS, kept: createSecretKey(Buffer.alloc(32, 9)) };
 
 test('a value is found under its salts only, and not again after they have changed', () => {
   let computed = 0;
-  const remembered = rememberUnderSalts(10, () => ++computed);
+  const remembered = remember(10, (_text: string, _salts: Salts) => ++computed);
   expect(remembered('a', SALTS)).toBe(1);
   expect(remembered('a', SALTS)).toBe(1);
   expect(remembered('a', OTHER_SALTS)).toBe(2);

@@ -6,8 +6,8 @@ import {
   callRedis,
   whenAllReady,
 } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
-import { openCountingConnection } from '../../../../../src/gateway/stores/redis/open-counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
+import { openCountingConnection } from '../../../../../src/gateway/stores/redis/resp/resp-client.ts';
 import { describeCountingConnection } from '../../../../contract/counting-connection.contract.ts';
 import { waitUntil } from '../../../../support/eventually.ts';
 import { startFakeRedis } from '../../../../support/fake-redis.ts';
