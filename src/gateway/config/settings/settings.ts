@@ -4,16 +4,12 @@ import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
 import { CONTROL_PLANE_SETTINGS, RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
+import { secretList } from './secret-list.ts';
 import { NONE, PATH, pathSetting, type Setting, setting, text, wholeNumber } from './setting.ts';
+import { SETTLEMENT_SETTINGS } from './settlement-settings.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Characters that every proxy passes on unchanged in a header value. */
-const secretList = z
-  .string()
-  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
-  .transform((list) => list.split(','));
 
 /** The characters that RFC 6750 allows after `Bearer`. */
 const bearerToken = z
@@ -26,14 +22,7 @@ export const SECRET_SETTINGS = {
   proxySecrets: setting(
     'HEADGATE_PROXY_SECRET',
     'The secret that proxies send as `X-Headgate-Secret`. A caller without it gets 403. Set the old and the new one while you replace it.',
-    {
-      expected:
-        'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
-      schema: secretList,
-      fallback: [] as readonly string[],
-      fallbackWords: 'none: no secret is required',
-      isSecret: true,
-    },
+    { ...secretList, fallbackWords: 'none: no secret is required' },
   ),
   adminToken: setting(
     'HEADGATE_ADMIN_TOKEN',
@@ -196,6 +185,7 @@ export const TOPICS: Readonly<Record<string, readonly Setting[]>> = {
   'Access and secrets': listed(SECRET_SETTINGS),
   Files: listed(FILE_SETTINGS),
   Counting: listed(REDIS_SETTINGS, COUNTING_SETTINGS),
+  'Charging afterwards': listed(SETTLEMENT_SETTINGS),
   'The process': listed(PROCESS_SETTINGS),
   "Envoy's rate limit service": listed(RATE_LIMIT_SETTINGS, CONTROL_PLANE_SETTINGS),
   Traces: listed(TRACING_SETTINGS),
