@@ -9,7 +9,6 @@ import {
   type SettleResult,
   StoreError,
 } from '../core/counting/store.ts';
-import { CLOCK_SKEW_MS } from '../core/identity/salts.ts';
 import type { Channel, SettleVerdict } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
@@ -84,8 +83,12 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
         settled: concluding(reported),
         failed(error) {
           if (!(error instanceof StoreError)) return fault(reported, error);
-          const onSettled = concluding(reported);
-          const isWaiting = waiting.add({ settlement, untilMs: endsMs, onSettled });
+          const isWaiting = waiting.add({
+            settlement,
+            untilMs: endsMs,
+            onSettled: concluding(reported),
+            onLost: () => countAll(reported, 'lost'),
+          });
           return countAll(reported, isWaiting ? 'waiting' : 'lost');
         },
       });
@@ -123,12 +126,11 @@ function correctLocally(local: SettlementStore, reported: Reported, events: Sett
   });
 }
 
-/** Clocks differ: the marks must outlive the token at every gateway, or it could be settled twice. */
 function settlementOf({ opened, parts, outcome }: Reported): Settlement {
   const { id, endsMs } = opened;
   return {
     id,
-    endsMs: endsMs + CLOCK_SKEW_MS,
+    endsMs,
     parts: parts.map(({ limit, partition, units, momentMs }): SettledPart => {
       const { keySuffix, quota, afterwards } = limit;
       const used = afterwards === undefined ? units : unitsUsed(afterwards, outcome, units);
@@ -146,7 +148,7 @@ function unitsUsed(afterwards: Afterwards, outcome: Outcome, reserved: number): 
 }
 
 /** If parts end differently, the first of these wins. */
-const VERDICTS = ['settled', 'repeated', 'gone', 'reset'] as const;
+const VERDICTS = ['settled', 'repeated', 'gone', 'reset', 'ended'] as const;
 
 function conclude(
   { parts, channel }: Reported,

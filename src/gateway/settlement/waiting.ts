@@ -22,6 +22,7 @@ export interface Waiting {
   /** Milliseconds since the epoch. Later than that, it is not tried. */
   readonly untilMs: number;
   readonly onSettled: (result: SettleResult) => void;
+  readonly onLost: () => void;
 }
 
 const MOST_WAITING = 10_000;
@@ -107,7 +108,12 @@ export class WaitingSettlements {
 
   #lose(ids: Iterable<string>): void {
     let lost = 0;
-    for (const id of ids) if (this.#remove(id)) lost++;
+    for (const id of ids) {
+      const waiting = this.#waiting.get(id);
+      if (waiting === undefined || !this.#remove(id)) continue;
+      waiting.onLost();
+      lost++;
+    }
     if (lost > 0) this.#options.onLost(lost);
   }
 

@@ -64,7 +64,7 @@ const OWN_MESSAGES: Readonly<Record<string, string>> = {
 
 type Part = Exclude<
   keyof Telemetry,
-  'registry' | 'proxyFaults' | 'traffic' | 'setLogging' | 'print' | 'close'
+  'registry' | 'proxyFaults' | 'traffic' | 'outcomes' | 'setLogging' | 'print' | 'close'
 >;
 type Calls = {
   readonly [P in Part]: Readonly<Record<keyof Telemetry[P], (telemetry: Telemetry) => void>>;
@@ -122,6 +122,15 @@ const CALLS: Calls = {
     controlPlaneConnected: ({ rateLimits }) => rateLimits.controlPlaneConnected(),
     controlPlaneLost: ({ rateLimits }) => rateLimits.controlPlaneLost('ECONNREFUSED', 500),
     lastGoodUsed: ({ rateLimits }) => rateLimits.lastGoodUsed(),
+  },
+  settlements: {
+    reserved: ({ settlements }) => settlements.reserved('login'),
+    counted: ({ settlements }) => settlements.counted('login', 'settle', 'settled'),
+    cut: ({ settlements }) => settlements.cut('completions', 5),
+    waiting: ({ settlements }) => settlements.waiting(1),
+    lost: ({ settlements }) => settlements.lost(1),
+    failed: ({ settlements }) => settlements.failed(ERROR),
+    unsettled: ({ settlements }) => settlements.unsettled(['login']),
   },
   peers: {
     saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),

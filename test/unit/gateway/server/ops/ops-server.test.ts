@@ -6,7 +6,7 @@ import {
 } from '../../../../../src/gateway/operations/operation-error.ts';
 import { createOpsServer, type Health } from '../../../../../src/gateway/server/ops/ops-server.ts';
 
-const HEALTHY: Health = { ready: true, degraded: false, unseenHeaders: [] };
+const HEALTHY: Health = { ready: true, degraded: false, unseenHeaders: [], unsettledPolicies: [] };
 const TOKEN = 'a-token-of-operators';
 
 let health: Health;
