@@ -75,13 +75,20 @@ export function reservation(limits: readonly Limit[], mode: Reservation['mode'] 
   return { momentMs: NOON_MS, mode, parts } satisfies Reservation;
 }
 
+interface TestStore extends SettlementStore {
+  readonly settled: Settlement[];
+  fails: Error | undefined;
+  states: SettledState[];
+  cut: number;
+}
+
 /** `fails` is what it rejects with, as long as that is set. */
 export function settlementStore() {
   const marks = new Set<string>();
-  const store = {
-    settled: [] as Settlement[],
-    fails: undefined as Error | undefined,
-    states: [] as SettledState[],
+  const store: TestStore = {
+    settled: [],
+    fails: undefined,
+    states: [],
     cut: 0,
     async settle(settlement) {
       if (store.fails !== undefined) throw store.fails;
@@ -96,6 +103,6 @@ export function settlementStore() {
         })),
       };
     },
-  } satisfies SettlementStore & Record<string, unknown>;
+  };
   return store;
 }

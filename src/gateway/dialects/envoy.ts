@@ -5,11 +5,9 @@
  * allows. Every other status below 500 is a denial that the client gets unchanged. 5xx means that the gateway failed.
  */
 import type { CheckRequest } from '../core/check-request.ts';
-import type { Decision } from '../core/counting/decision.ts';
-import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
+import type { Dialect, ProxyCall } from '../core/dialect.ts';
 import { singleValue } from '../core/identity/header-value.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
-import { answer, SETTLE_HEADER } from './shared/answer.ts';
+import { renderer } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
 /** Envoy sets these with `authorization_request.headers_to_add`, which overwrites what the client sent. */
@@ -27,20 +25,8 @@ export const envoy: Dialect = {
   hasProxyConfig: true,
   badRequest: BAD_REQUEST,
   parse,
-  render,
+  render: renderer(BAD_REQUEST),
 };
-
-/** Envoy removes the headers that this one lists from the client's request, and does not pass it on. */
-const HEADERS_TO_REMOVE = 'X-Envoy-Auth-Headers-To-Remove';
-
-/** A settle header that the client sent itself never arrives. */
-function render(decision: Decision, style: AnswerStyle): Answer {
-  const rendered = answer(decision, style, BAD_REQUEST);
-  if (decision.verdict === 'allow' && decision.settleToken === undefined) {
-    rendered.headers.push(HEADERS_TO_REMOVE, SETTLE_HEADER);
-  }
-  return rendered;
-}
 
 function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequest {
   return {

@@ -21,8 +21,9 @@ export const SETTLEMENT_LINES = {
       more: 'how many more there are',
     },
     meaning:
-      'Their requests reserve units, but for 5 minutes, or for `HEADGATE_SETTLE_WITHIN` if that is shorter, no gateway got an outcome. Connect a channel. Logged again when other policies are concerned.',
+      'Their requests reserve units, but for 5 minutes, or for `HEADGATE_SETTLE_WITHIN` if that is shorter, no gateway got an outcome. Connect a channel.',
     runbook,
+    atMost: 'one, until other policies are concerned',
   },
   settlements_lost: {
     level: 'error',

@@ -13,7 +13,7 @@ export const SETTLEMENT_SETTINGS = {
     'Keys that sign settle tokens. The first one signs. To replace it, set the new one before the old one, and remove the old one once its tokens have ended. All gateways need the same keys.',
     {
       expected:
-        'one or two keys of at least 32 letters, digits or punctuation marks, without spaces, separated by a comma',
+        'at least 32 letters, digits or punctuation marks, without spaces; two are separated by a comma',
       schema: z
         .string()
         .regex(/^[!-+\--~]{32,256}(,[!-+\--~]{32,256})?$/)

@@ -58,6 +58,7 @@ async function jsonOf(url: string, sent?: Sent) {
 describe('readiness', () => {
   test.each<[Partial<Health>, number, object]>([
     [{}, 200, { status: 'ok' }],
+    [{ unsettledPolicies: ['login'] }, 200, { status: 'degraded', unsettled_policies: ['login'] }],
     [{ unresponsiveWorkers: [] }, 200, { status: 'ok' }],
     [{ degraded: true }, 200, { status: 'degraded' }],
     [{ unresponsiveWorkers: [2, 5] }, 200, { status: 'degraded', unresponsive_workers: [2, 5] }],
