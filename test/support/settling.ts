@@ -20,7 +20,7 @@ export const REFUND: Afterwards = {
   unknown: undefined,
   refund: { status: new Set([204]), headers: new Map(), locations: new Set() },
 };
-export const TOKENS: Afterwards = {
+const TOKENS: Afterwards = {
   unit: 'tokens',
   reserve: 500,
   unknown: 8_000,

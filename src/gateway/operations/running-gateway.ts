@@ -54,7 +54,7 @@ export interface GatewayStatus {
 }
 
 /** All times are milliseconds since the epoch. */
-export interface SettlementStatus extends Pick<ReportedOutcomes, 'heard' | 'latest'> {
+interface SettlementStatus extends Pick<ReportedOutcomes, 'heard' | 'latest'> {
   /** Policies whose outcomes this gateway misses, and since when. */
   overdue(): readonly OverduePolicy[];
 }

@@ -14,7 +14,7 @@ import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
 
 /** `cut`: it was settled, but the surplus was larger than the limit, and the rest was left out. */
-export type SettlementCount = SettleVerdict | 'cut';
+type SettlementCount = SettleVerdict | 'cut';
 
 export interface SettlementEvents {
   reserved(policy: string): void;

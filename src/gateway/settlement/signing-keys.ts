@@ -1,7 +1,7 @@
 /** The keys that sign tokens: those of a setting, or one that is derived from the secret that all gateways keep. */
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
-export interface SigningKey {
+interface SigningKey {
   /** A number of 32 bits. */
   readonly id: number;
   readonly key: KeyObject;

@@ -1,7 +1,7 @@
 /** Counts reservations and settlements by policy, and remembers which policies wait for the report of an outcome. */
 
 /** Without an outcome for so long, milliseconds, a policy is overdue. Requests seldom take longer. */
-export const OVERDUE_AFTER_MS = 300_000;
+const OVERDUE_AFTER_MS = 300_000;
 /** Once a channel has worked, single requests whose outcome nobody reports are no sign that it is cut off. */
 const MOST_UNREPORTED = 10;
 

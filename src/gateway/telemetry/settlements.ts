@@ -66,8 +66,6 @@ const SETTLEMENT_METRICS = {
   },
 } as const satisfies MetricRows;
 
-export type SettlementTelemetry = ReturnType<typeof createSettlementEvents>;
-
 export function createSettlementEvents({ linesOf, metricsOf, now, isFirst }: TelemetryContext) {
   const write = linesOf(SETTLEMENT_LINES);
   const metrics = metricsOf(SETTLEMENT_METRICS);
