@@ -17,8 +17,8 @@ interface ProxyServersOptions {
   readonly telemetry: Pick<Telemetry, 'proxies'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
-  /** Settles what channels report. */
-  readonly settle: Settle;
+  /** If it is undefined, nobody can settle: `POST /settle` and access logs of Envoy are not answered. */
+  readonly settle?: Settle | undefined;
 }
 
 export function createProxyServers(options: ProxyServersOptions) {

@@ -4,12 +4,23 @@ import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './port-settings.ts';
 import { CONTROL_PLANE_SETTINGS, RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
-import { secretList } from './secret-list.ts';
 import { NONE, PATH, pathSetting, type Setting, setting, text, wholeNumber } from './setting.ts';
 import { SETTLEMENT_SETTINGS } from './settlement-settings.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const SECRET_LIST = {
+  expected:
+    'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
+  // Characters that every proxy passes on unchanged in a header value.
+  schema: z
+    .string()
+    .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
+    .transform((list) => list.split(',')),
+  fallback: [] as readonly string[],
+  isSecret: true,
+} as const;
 
 /** The characters that RFC 6750 allows after `Bearer`. */
 const bearerToken = z
@@ -22,7 +33,15 @@ export const SECRET_SETTINGS = {
   proxySecrets: setting(
     'HEADGATE_PROXY_SECRET',
     'The secret that proxies send as `X-Headgate-Secret`. A caller without it gets 403. Set the old and the new one while you replace it.',
-    { ...secretList, fallbackWords: 'none: no secret is required' },
+    { ...SECRET_LIST, fallbackWords: 'none: no secret is required' },
+  ),
+  settleSecrets: setting(
+    'HEADGATE_SETTLE_SECRET',
+    'The secret that applications send to `POST /settle` as `X-Headgate-Settle-Secret`. It can settle, and nothing else; the proxy secret can settle, too. Set the old and the new one while you replace it.',
+    {
+      ...SECRET_LIST,
+      fallbackWords: 'none: without a proxy secret, callers of this machine can settle',
+    },
   ),
   adminToken: setting(
     'HEADGATE_ADMIN_TOKEN',

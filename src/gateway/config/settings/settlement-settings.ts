@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../rate.ts';
 import { holds } from '../refinement.ts';
-import { secretList } from './secret-list.ts';
 import { setting } from './setting.ts';
 
 const LONGEST_LIFE_MS = 86_400_000;
@@ -22,14 +21,6 @@ export const SETTLEMENT_SETTINGS = {
       fallbackWords:
         'none: gateways share one through Redis, or derive it from `HEADGATE_IP_SALT_SECRET`',
       isSecret: true,
-    },
-  ),
-  settleSecrets: setting(
-    'HEADGATE_SETTLE_SECRET',
-    'Secret with which an application settles its requests. It allows nothing else. Set the old and the new one while you replace it.',
-    {
-      ...secretList,
-      fallbackWords: 'none: only the proxy secret and callers on this machine settle',
     },
   ),
   settleWithinMs: setting(

@@ -52,7 +52,6 @@ async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true) {
     },
     telemetry: observed.telemetry,
     rateLimits: hasRateLimits ? rateLimits : undefined,
-    settle: () => 'malformed',
   });
   await servers.ready();
   const taken: Socket[] = [];

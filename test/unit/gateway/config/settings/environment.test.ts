@@ -24,10 +24,10 @@ test('without variables, each setting has its documented default', () => {
     worker: undefined,
     drainMs: 5_000,
     proxySecrets: [],
+    settleSecrets: [],
     adminToken: undefined,
     ipSaltSecret: undefined,
     settleKeys: [],
-    settleSecrets: [],
     settleWithinMs: 900_000,
     logLevel: 'info',
   });
