@@ -46,6 +46,19 @@ test('a policy that no gateway settles is named, on the page too', async () => {
   );
 });
 
+test('the limits of a client say it', async () => {
+  const { outcomes, operate } = setUp();
+  outcomes.reserved('completions', Date.now());
+  const limits = async () => (await operate('inspect', { client: 'key:alice' })).limits;
+  expect((await limits()).some((limit) => limit.is_unsettled)).toBe(false);
+  vi.setSystemTime(NOON_MS + 5 * MINUTE_MS);
+  const found = await limits();
+  expect(found.filter((limit) => limit.is_unsettled).map(({ policy }) => policy)).toContain(
+    'completions',
+  );
+  expect(found.some(({ policy, is_unsettled: is }) => policy === 'plain' && is)).toBe(false);
+});
+
 test('a policy that another gateway settles is not', async () => {
   const { gateway, outcomes, operate } = setUp(latest(1));
   outcomes.reserved('completions', Date.now());
