@@ -40,7 +40,12 @@ function isMessage(found: Protos[string]): found is MessageTypeDefinition<object
 /** Envoy's `CheckResponse`, as far as headgate fills it. */
 export interface EnvoyCheckResponse {
   readonly status: { readonly code: number };
-  readonly ok_response?: { readonly response_headers_to_add: readonly HeaderValueOption[] };
+  readonly ok_response?: {
+    readonly headers?: readonly HeaderValueOption[];
+    readonly headers_to_remove?: readonly string[];
+    readonly response_headers_to_add: readonly HeaderValueOption[];
+  };
+  readonly dynamic_metadata?: { readonly fields: object };
   readonly denied_response?: {
     readonly status: { readonly code: number };
     readonly headers: readonly HeaderValueOption[];

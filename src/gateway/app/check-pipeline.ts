@@ -17,6 +17,7 @@ export interface CheckPipelineOptions extends Pick<GatewayOptions, 'policies' | 
   readonly telemetry: Pick<Telemetry, 'decisions' | 'proxies'>;
   readonly tracing: Tracing;
   readonly handle: Handle;
+  readonly issueToken: CheckOptions['issueToken'];
 }
 
 export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck {
@@ -32,7 +33,8 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
 }
 
 /** A sampled check is made for its span; all others share one. */
-function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions): Check {
+function checkFor(given: CheckPipelineOptions): Check {
+  const { shared, denials, telemetry, tracing, issueToken } = given;
   const { backend, local, salts, overrides } = shared;
   const { decisions, proxies } = telemetry;
   const { newId, wouldDeny } = denialEvents(denials, decisions);
@@ -42,6 +44,7 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
     salts,
     overrides,
     newId,
+    issueToken,
     observer: {
       identified: decisions.identified,
       unmatched: decisions.unmatched,

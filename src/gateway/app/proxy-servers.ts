@@ -7,6 +7,7 @@ import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import type { HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
+import type { Settle } from '../settlement/channel.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
@@ -16,6 +17,8 @@ interface ProxyServersOptions {
   readonly telemetry: Pick<Telemetry, 'proxies'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
+  /** If it is undefined, nobody can settle: `POST /settle` and access logs of Envoy are not answered. */
+  readonly settle?: Settle | undefined;
 }
 
 export function createProxyServers(options: ProxyServersOptions) {

@@ -45,6 +45,10 @@ export const POLICY_RULES = {
     'One request costs more than the whole limit, so every request would be denied.',
     'Lower the `cost`, or raise the limit or its `burst`.',
   ),
+  'settle-token': error(
+    'The settle token of a request would be longer than 600 characters, or would not tell two limits apart.',
+    'Give fewer limits `reserve` or `refund`, or count fewer `ipv6_prefixes`.',
+  ),
   'burst-without-bucket': error(
     'A limit has a `burst` and is not a token bucket.',
     'Add `algorithm: token-bucket`, or remove the `burst`.',

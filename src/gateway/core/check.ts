@@ -14,6 +14,7 @@ import {
   notEnforced,
 } from './counting/decision.ts';
 import { describe, type LimitDescriptor } from './counting/descriptor.ts';
+import type { Reservation } from './counting/reservation.ts';
 import { StoreError } from './counting/store.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
@@ -30,6 +31,8 @@ export interface CheckOptions extends CountingOptions {
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
   readonly span?: CheckSpan | undefined;
+  /** Makes the token by which an allowed request is settled. Without it, every reservation stays. */
+  readonly issueToken?: ((reservation: Reservation) => string) | undefined;
 }
 
 export interface CheckObserver {

@@ -7,7 +7,7 @@ import type { Decision } from '../core/counting/decision.ts';
 import { singleValue } from '../core/identity/header-value.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
-import { answer } from './shared/answer.ts';
+import { answer, SETTLE_HEADER } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
 const BAD_REQUEST = 400;
@@ -62,15 +62,20 @@ function parse(
 function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
   const { status, headers, body } = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'allow') {
-    return { code: OK, status, headers: withoutCacheControl(headers), body };
+    const { settleToken } = decision;
+    return { code: OK, status, headers: responseHeaders(headers), settleToken, body };
   }
   const code = status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED;
   return { code, status, headers, body };
 }
 
-/** The application decides whether its response may be cached. */
-function withoutCacheControl(headers: readonly string[]): readonly string[] {
-  const at = headers.indexOf('Cache-Control');
+/** The application decides whether its response may be cached, and the client gets no token. */
+function responseHeaders(headers: readonly string[]): readonly string[] {
+  return without(SETTLE_HEADER, without('Cache-Control', headers));
+}
+
+function without(name: string, headers: readonly string[]): readonly string[] {
+  const at = headers.indexOf(name);
   return at === -1 ? headers : headers.toSpliced(at, 2);
 }
 

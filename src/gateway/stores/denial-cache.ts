@@ -11,7 +11,14 @@
  * the true wait at that moment, but it does not include what other clients of a shared limit have used since.
  */
 import { LRUCache } from 'lru-cache';
-import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/counting/store.ts';
+import {
+  type Descriptor,
+  type QuotaState,
+  type QuotaStore,
+  type SettlementStore,
+  StoreError,
+  type TakeResult,
+} from '../core/counting/store.ts';
 
 export interface DenialCacheOptions {
   readonly store: QuotaStore;
@@ -37,7 +44,7 @@ interface Denial {
   readonly generation: number;
 }
 
-export class DenialCache implements QuotaStore {
+export class DenialCache implements QuotaStore, SettlementStore {
   readonly #store: QuotaStore;
   readonly #now: () => number;
   readonly #denials: LRUCache<string, Denial>;
@@ -98,6 +105,10 @@ export class DenialCache implements QuotaStore {
     };
     const taken = this.#store.take(descriptors);
     return taken instanceof Promise ? taken.then(remember) : remember(taken);
+  }
+
+  settle(): Promise<never> {
+    return Promise.reject(new StoreError('other', 'nothing is settled yet'));
   }
 
   async reset(keys: readonly string[]): Promise<void> {

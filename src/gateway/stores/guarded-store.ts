@@ -1,12 +1,20 @@
 /** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
-import { type QuotaStore, StoreError, type StoreErrorReason } from '../core/counting/store.ts';
+import {
+  type QuotaStore,
+  type SettlementStore,
+  StoreError,
+  type StoreErrorReason,
+} from '../core/counting/store.ts';
 
 export interface Gate {
   /** Undefined if the store may be called. Called for every request. */
   obstacle(): StoreError | undefined;
 }
 
-export function guardedStore(store: QuotaStore, gates: readonly Gate[]): QuotaStore {
+export function guardedStore(
+  store: QuotaStore,
+  gates: readonly Gate[],
+): QuotaStore & SettlementStore {
   return {
     take(descriptors) {
       for (const gate of gates) {
@@ -15,6 +23,7 @@ export function guardedStore(store: QuotaStore, gates: readonly Gate[]): QuotaSt
       }
       return store.take(descriptors);
     },
+    settle: () => Promise.reject(new StoreError('other', 'nothing is settled yet')),
     reset: (keys) => store.reset(keys),
   };
 }

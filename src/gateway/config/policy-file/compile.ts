@@ -61,7 +61,7 @@ export function compilePolicies(
   });
 }
 
-function toLimitDefinition({
+export function toLimitDefinition({
   rate: { limit, window, windowMs, calendar: unit },
   zone = 'UTC',
   per,

@@ -134,9 +134,10 @@ export interface SettledPart {
 
 /**
  * `settled`: the count is right now. `gone`: what was to be given back no longer counts. `reset`: the counter was reset
- * after the reservation. `repeated`: it was settled before. Only `settled` changes a count.
+ * after the reservation. `repeated`: it was settled before. `ended`: by the clock of the store, `endsMs` has passed, so the
+ * marks may be gone. Only `settled` changes a count.
  */
-export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated';
+export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated' | 'ended';
 
 export interface SettleResult {
   /** In the order of the parts. */

@@ -126,6 +126,8 @@ export interface EnvoyAnswer {
   readonly status: number;
   /** Name, value, name, value. Those of an allow replace headers of the application's response. */
   readonly headers: readonly string[];
+  /** Only of an allow. */
+  readonly settleToken?: string | undefined;
   /** Envoy reads status and body from denials only. */
   readonly body: string;
 }
@@ -135,15 +137,33 @@ const OVERWRITE = numberField(3, 2);
 /** Up to 1.36, Envoy drops headers with an append action from a denial. */
 const WITHOUT_ACTION = '';
 
+const SETTLE_HEADER = 'x-headgate-settle';
+/** The client may have sent the header. Envoy removes headers after it has set others. */
+const NO_TOKEN = textField(5, SETTLE_HEADER);
+/** The key of the token in Envoy's metadata `envoy.filters.http.ext_authz`, which its access log can send. */
+const SETTLE_KEY = 'settle';
+
 /** The bytes of the message, one per character. */
-export function writeCheckResponse({ code, status, headers, body }: EnvoyAnswer): string {
+export function writeCheckResponse(answer: EnvoyAnswer): string {
+  const { code, status, headers, settleToken, body } = answer;
   const codeField = messageField(1, numberField(1, code));
-  if (code === 0) return codeField + messageField(3, headerOptions(6, headers, OVERWRITE));
+  if (code === 0) {
+    const options = headerOptions(6, headers, OVERWRITE);
+    if (settleToken === undefined) return codeField + messageField(3, options + NO_TOKEN);
+    const request = headerOptions(2, [SETTLE_HEADER, settleToken], OVERWRITE);
+    return codeField + messageField(3, options + request) + messageField(4, metadata(settleToken));
+  }
   const denied =
     messageField(1, numberField(1, status)) +
     headerOptions(2, headers, WITHOUT_ACTION) +
     textField(3, body);
   return codeField + messageField(2, denied);
+}
+
+/** A google.protobuf.Struct with one text (google/protobuf/struct.proto). */
+function metadata(settleToken: string): string {
+  const value = messageField(2, textField(3, settleToken));
+  return messageField(1, textField(1, SETTLE_KEY) + value);
 }
 
 function headerOptions(field: number, headers: readonly string[], action: string): string {

@@ -9,6 +9,7 @@ import {
   type QuotaReader,
   type QuotaState,
   type QuotaStore,
+  StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { FixedWindow } from './fixed-window.ts';
@@ -64,6 +65,10 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       return meter.record({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
     });
     return { states, nowMs };
+  }
+
+  settle(): Promise<never> {
+    return Promise.reject(new StoreError('other', 'nothing is settled yet'));
   }
 
   async reset(keys: readonly string[]): Promise<void> {

@@ -55,6 +55,7 @@ function setUp(tracing: Tracing = NO_TRACING) {
     }),
     telemetry,
     tracing,
+    issueToken: undefined,
     handle: createHandler({
       arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
       onDecided(decision, dialect, durationMs) {
