@@ -1,5 +1,5 @@
 /** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
-import type { QuotaReader, QuotaStore } from '../core/counting/store.ts';
+import type { QuotaReader, QuotaStore, SettlementStore } from '../core/counting/store.ts';
 import type { StoreStats } from '../operations/running-gateway.ts';
 import type { GatewayRank } from '../stores/local-share.ts';
 import type { OverrideStore } from '../stores/overrides/override.ts';
@@ -18,7 +18,7 @@ export interface BackendEvents {
 export type StoreAtStart = 'counts' | 'evicts' | 'refuses' | 'runs-no-lua' | 'unreachable';
 
 export interface Backend {
-  readonly store: QuotaStore;
+  readonly store: QuotaStore & SettlementStore;
   readonly reader: QuotaReader;
   readonly overrideStore: OverrideStore;
   readonly salts: SaltBooks;

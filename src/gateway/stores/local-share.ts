@@ -1,6 +1,6 @@
 /** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
-import type { Descriptor, LocalLimiter, Quota } from '../core/counting/store.ts';
+import type { Descriptor, LocalLimiter, Quota, SettlementStore } from '../core/counting/store.ts';
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
@@ -13,7 +13,7 @@ export interface GatewayRank {
 export function localShare(
   memory: MemoryStore,
   placeNow: () => GatewayRank,
-): LocalLimiter & Pick<MemoryStore, 'peek'> {
+): LocalLimiter & SettlementStore & Pick<MemoryStore, 'peek'> {
   const sharesOf = (descriptors: readonly Descriptor[]): readonly Descriptor[] => {
     const place = placeNow();
     return place.count === 1
@@ -24,6 +24,15 @@ export function localShare(
     record: (descriptors) => memory.record(descriptors),
     peek: (descriptors) => memory.peek(sharesOf(descriptors)),
     take: (descriptors) => memory.take(sharesOf(descriptors)),
+    /** Only the gateway that admitted a request corrects what its limiter counted. */
+    settle({ parts, ...settlement }) {
+      const place = placeNow();
+      const shares = parts.map((part) => ({
+        ...part,
+        quota: place.count === 1 ? part.quota : shareOf({ ...part, cost: part.reserved }, place),
+      }));
+      return memory.settle({ ...settlement, parts: shares });
+    },
   };
 }
 

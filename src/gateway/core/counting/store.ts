@@ -20,6 +20,10 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
 export const MAX_LIMIT = 1_000_000;
 export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
 export const MAX_FIXED_UNITS = 2 ** 52;
+/** Units x windowMs that settlements make a counter or a bucket hold at most: sums of two such numbers are exact. */
+export const MAX_SETTLED = 2 ** 52;
+/** How long a settlement may come after its reservation at most. */
+export const MAX_SETTLE_WITHIN_MS = 86_400_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
 export interface Quota {
@@ -65,6 +69,8 @@ export interface Descriptor {
    * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
    */
   readonly previousKey?: string | undefined;
+  /** The limit charges afterwards: what it took for a request that is denied all the same is given back. */
+  readonly givesBack?: true;
 }
 
 export interface QuotaState {
@@ -134,9 +140,10 @@ export interface SettledPart {
 
 /**
  * `settled`: the count is right now. `gone`: what was to be given back no longer counts. `reset`: the counter was reset
- * after the reservation. `repeated`: it was settled before. Only `settled` changes a count.
+ * after the reservation. `repeated`: it was settled before. `ended`: by the clock of the store, `endsMs` has passed, so the
+ * marks may be gone. Only `settled` changes a count.
  */
-export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated';
+export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated' | 'ended';
 
 export interface SettleResult {
   /** In the order of the parts. */
@@ -146,8 +153,15 @@ export interface SettleResult {
 export interface SettlementStore {
   /**
    * Corrects each counter by `used - reserved`, at the moment of the reservation for what is given back, and now for a
-   * surplus. A surplus may go beyond the limit, by the limit at most: `cut` is what was left out. Rejects with a
-   * StoreError; the settlement can then be sent again.
+   * surplus. A surplus may go beyond the limit, by the limit at most, and as far as counts are exact: `cut` is what was left
+   * out. Rejects with a StoreError; the settlement can then be sent again.
+   *
+   * What is given back, by the algorithm:
+   *
+   * - log: the request of that millisecond. Only requests that cost 1 can be found.
+   * - counter: units of the window in which the moment lies, the current one or the one before.
+   * - bucket: the reservation less what has flowed back since.
+   * - fixed window: units of the current window, if the moment lies in it.
    */
   settle(settlement: Settlement): SettleResult | Promise<SettleResult>;
 }
@@ -158,8 +172,11 @@ export interface QuotaStore {
    * much as the decision. Rejects with a StoreError if the store does not answer in time.
    */
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult>;
-  /** Resets the counters of these keys, in every gateway. Rejects with a StoreError. */
-  reset(keys: readonly string[]): Promise<void>;
+  /**
+   * Resets the counters of these keys, in every gateway. Those of `settled`, which are among them, belong to limits that
+   * charge afterwards: settlements of earlier reservations no longer change them. Rejects with a StoreError.
+   */
+  reset(keys: readonly string[], settled?: readonly string[]): Promise<void>;
 }
 
 export interface LocalLimiter {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Descriptor, QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
+import type {
+  Descriptor,
+  QuotaStore,
+  SettlementStore,
+} from '../../../../src/gateway/core/counting/store.ts';
 import { DenialCache } from '../../../../src/gateway/stores/denial-cache.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { descriptorOf } from '../../../support/quotas.ts';
@@ -13,7 +17,7 @@ function setUp({ maxEntries = 100 } = {}) {
   const memory = new MemoryStore({ now: () => clock.storeMs, maxKeys: 100_000 });
   let asked = 0;
   let beforeAnswer = () => {};
-  const store: QuotaStore = {
+  const store: QuotaStore & SettlementStore = {
     take: async (descriptors) => {
       asked++;
       const result = await memory.take(descriptors);
@@ -21,6 +25,7 @@ function setUp({ maxEntries = 100 } = {}) {
       return result;
     },
     reset: (keys) => memory.reset(keys),
+    settle: (settlement) => memory.settle(settlement),
   };
   const cache = new DenialCache({ store, now: () => clock.ms, maxEntries });
   cache.enable();
@@ -286,8 +291,9 @@ test('holds at most the maximum number of entries', async () => {
 });
 
 test('errors of the store are passed on', async () => {
-  const store: QuotaStore = {
+  const store: QuotaStore & SettlementStore = {
     take: () => Promise.reject(new Error('away')),
+    settle: () => Promise.reject(new Error('away')),
     reset: () => Promise.reject(new Error('away')),
   };
   const cache = new DenialCache({ store, now: () => 0, maxEntries: 10 });
