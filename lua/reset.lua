@@ -5,6 +5,7 @@
 -- KEYS[2]  its name with ":reset" at the end
 -- ARGV[1]  now, milliseconds since the epoch; -1 reads the server's clock
 -- ARGV[2]  how long settlements may come after a reservation, milliseconds
+-- RETURNS  nothing
 --
 --- @include "now"
 

@@ -17,6 +17,7 @@ import { connectClient, openMemoryStore, openRedisStore } from '../support/store
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
+import { expectLedgerCounts } from './settled-traffic.contract.ts';
 
 const W = 300_000;
 const MIDNIGHT_MS = Date.UTC(2026, 10, 22);
@@ -47,6 +48,9 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
   const open = () => openRedisStore(client);
 
   describeQuotaStore(open);
+
+  test('counts what a ledger of reservations and settlements says', () =>
+    expectLedgerCounts(open, 30));
 
   test('gives the same answers as memory', () =>
     expectSameAnswers(

@@ -26,6 +26,7 @@ import {
 } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
+import { expectLedgerCounts, expectSameSettlements } from './settled-traffic.contract.ts';
 
 const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
 
@@ -56,6 +57,12 @@ describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
 
   test('limits of addresses decide as if addresses kept their names', () =>
     expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: false }));
+
+  test('counts what a ledger of reservations and settlements says', () =>
+    expectLedgerCounts(open, 100));
+
+  test('memory and Redis settle alike, also if the clock is set back', () =>
+    expectSameSettlements(() => openMemoryStore(), open, 60));
 
   describe('memory and Redis give the same answers to random traffic', () => {
     test.each(TRAFFICS)('$name', ({ traffic, share }) =>
