@@ -4,8 +4,14 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
-import { ALGORITHMS, type Quota, type TakeResult } from '../../src/gateway/core/counting/store.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type Quota,
+  type TakeResult,
+} from '../../src/gateway/core/counting/store.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { sampleKeyspace } from '../../src/gateway/stores/redis/server-state.ts';
 import {
   EXPIRING_TRAFFICS,
   expectSameAnswers,
@@ -172,6 +178,100 @@ describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  describe('a settlement', () => {
+    const W = 300_000;
+    async function reserved(count: number, algorithm: Algorithm = 'sliding-window-log') {
+      const { store, clock, key } = open();
+      const descriptor = descriptorOf(key(), { limit: 9, windowMs: W, algorithm });
+      const moments: number[] = [];
+      for (let i = 0; i < count; i++) {
+        clock.nowMs += 10_000;
+        moments.push((await store.take([descriptor])).nowMs);
+      }
+      const { quota } = descriptor;
+      const settle = (momentMs = 0) => {
+        const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+        return store.settle({ id: `s${momentMs}`, endsMs: clock.nowMs + 60_000, parts: [part] });
+      };
+      return { store, clock, key, moments, settle };
+    }
+
+    test('leaves a mark until it ends, and is not counted as a window', async () => {
+      const { key, moments, settle } = await reserved(1);
+      const before = (await sampleKeyspace(connected.client, true)).activeWindows;
+      await settle(moments[0]);
+      const mark = key().replace(/}.*/, `}:settled:s${moments[0]}`);
+      expect(await witness.exists(key())).toBe(0);
+      const ttlMs = await witness.pttl(mark);
+      expect(ttlMs).toBeGreaterThan(30_000);
+      expect(ttlMs).toBeLessThanOrEqual(60_000);
+      expect((await sampleKeyspace(connected.client, true)).activeWindows).toBe(before - 1);
+    });
+
+    test('after which a log is shorter lets it expire with the newest request that is left', async () => {
+      const { key, moments, settle } = await reserved(5);
+      const lifeMs = (17 / 16) * W;
+      await settle(moments[4]);
+      const expectLife = async (ageMs: number) => {
+        const ttlMs = await witness.pttl(key());
+        expect(ttlMs).toBeGreaterThan(lifeMs - ageMs - 5_000);
+        expect(ttlMs).toBeLessThanOrEqual(lifeMs - ageMs);
+      };
+      await expectLife(10_000);
+      await settle(moments[1]);
+      await expectLife(10_000);
+      await settle(moments[3]);
+      await expectLife(20_000);
+      expect(await witness.llen(key())).toBe(2);
+    });
+
+    test('of a window of 31 days leaves nothing that seems to lie in the future', async () => {
+      const { store, clock, key } = openExpiringStore(connected);
+      const descriptor = descriptorOf(key(), { limit: 20, windowMs: 31 * 86_400_000 });
+      const startMs = clock.nowMs;
+      await store.take([descriptor]);
+      clock.nowMs = startMs + 30 * 86_400_000;
+      const { nowMs: momentMs } = await store.take([descriptor]);
+      const { quota } = descriptor;
+      const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+      await store.settle({ id: 'month', endsMs: momentMs + 60_000, parts: [part] });
+      clock.nowMs = startMs + 34 * 86_400_000;
+      expect((await store.peek([descriptor])).states[0]).toMatchObject({ remaining: 20 });
+    });
+
+    test('changes nothing after a reset, whose moment is kept for settlements only', async () => {
+      const { store, clock, key, moments, settle } = await reserved(1);
+      const resetMs = clock.nowMs;
+      await store.reset([key(), key('b')], [key()]);
+      expect(await witness.get(`${key()}:reset`)).toBe(String(resetMs));
+      expect(await witness.exists(`${key('b')}:reset`)).toBe(0);
+      const ttlMs = await witness.pttl(`${key()}:reset`);
+      expect(ttlMs).toBeGreaterThan(86_390_000);
+      expect(ttlMs).toBeLessThanOrEqual(86_400_000);
+      expect((await settle(moments[0])).parts).toEqual([{ state: 'reset', cut: 0 }]);
+    });
+
+    test('goes by the clock of the server', async () => {
+      const { key } = open();
+      const own = new RedisStore({
+        ...connected,
+        inFlight: createInFlight(10),
+        deadlineMs: 5_000,
+      });
+      const descriptor = descriptorOf(key(), { limit: 9, windowMs: W });
+      const { nowMs: momentMs } = await own.take([descriptor]);
+      const { quota } = descriptor;
+      const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+      const endsMs = momentMs + 60_000;
+      await own.reset([key('b')], [key('b')]);
+      const parts = [part, { ...part, key: key('b') }];
+      const result = await own.settle({ id: 'own', endsMs, parts });
+      expect(result.parts.map(({ state }) => state)).toEqual(['settled', 'reset']);
+      const late = await own.settle({ id: 'late', endsMs: momentMs, parts: [part] });
+      expect(late.parts[0]?.state).toBe('ended');
+    });
   });
 
   test.each(ALGORITHMS)('every key expires when its window has ended: %s', async (algorithm) => {

@@ -108,9 +108,7 @@ async function play({ store, clock, key }: StoreUnderTest, all: readonly Turn[],
       answers.push(result.parts);
       judge?.settled(id, parts, result.parts, clock.nowMs);
     }
-    const peeked = await store.peek(
-      ALGORITHMS.map((each) => ({ ...partOf(each, 1), cost: 1 })),
-    );
+    const peeked = await store.peek(ALGORITHMS.map((each) => ({ ...partOf(each, 1), cost: 1 })));
     const left = peeked.states.map(({ remaining }) => remaining);
     answers.push(left);
     judge?.left(left, clock.nowMs);

@@ -20,7 +20,7 @@ describe('the memory store', () => {
     const { store, clock } = openMemoryStore({ maxKeys: 2 });
     const descriptor = descriptorOf('a', { limit: 9, windowMs: 60_000 });
     const { key, quota } = descriptor;
-    for (let i = 0; i < 4; i++) store.take([descriptor]);
+    for (let i = 0; i < 4; i++) await store.take([descriptor]);
     const settle = async (id: string) => {
       const part = { key, quota, momentMs: clock.nowMs, reserved: 1, used: 0 };
       return store.settle({ id, endsMs: clock.nowMs + 1_000, parts: [part] });
@@ -30,7 +30,7 @@ describe('the memory store', () => {
     await expect(settle('c')).rejects.toMatchObject({ reason: 'overloaded' });
     expect((await settle('a')).parts[0]?.state).toBe('repeated');
     clock.nowMs += 1_000;
-    store.take([descriptor]);
+    await store.take([descriptor]);
     expect((await settle('c')).parts[0]?.state).toBe('settled');
     expect((await store.peek([descriptor])).states[0]?.remaining).toBe(7);
   });
