@@ -27,7 +27,7 @@ local descriptor = { key = '', row = rows[1], units = 0, length = 0, first = 0, 
 -- Nil if the settlement has not been settled before.
 local function refusal(mark, ends_ms)
   if ends_ms <= now_ms then return ENDED end
-  local is_new = call('SET', mark, '', 'NX', 'PX', string.format('%.0f', ends_ms - now_ms))
+  local is_new = call('SET', mark, '1', 'NX', 'PX', string.format('%.0f', ends_ms - now_ms))
   return not is_new and REPEATED or nil
 end
 

@@ -138,16 +138,18 @@ local function sliding_window_log()
     if used > reserved then return used - reserved end
     local key, length, age_ms = descriptor.key, descriptor.length, now_ms - moment_ms
     if reserved ~= 1 or descriptor.first == length then return nil end
-    local plain, index = moment_ms % TIMES - HALF, length - 1
+    local plain, index, row = moment_ms % TIMES - HALF, length - 1, descriptor.row
     if descriptor.newest ~= plain then
       index = searching().first_younger(descriptor, descriptor.first, age_ms - descriptor.age_ms + 1)
       if searching().entry_at(key, index) ~= plain then return nil end
     end
     call('LREM', key, 2 * index < length and '1' or '-1', plain_entry(plain + HALF))
     if age_ms == descriptor.age_ms and length > 1 then
-      -- The time to live is that of the newest entry that is left, see OLDEST_MS.
-      age_ms = (now_time - time_of(searching().entry_at(key, -1))) % TIMES
-      call('PEXPIRE', key, string.format('%.0f', descriptor.row.lifetime_ms - age_ms))
+      local newest_age_ms = (now_time - time_of(tonumber(call('LINDEX', key, '-1')))) % TIMES
+      -- The time to live becomes that of the newest entry that is left, unless it is of the same sixteenth: see OLDEST_MS.
+      if newest_age_ms > age_ms + moment_ms % (row.lifetime_ms - row.window_ms) then
+        call('PEXPIRE', key, string.format('%.0f', row.lifetime_ms - newest_age_ms))
+      end
     end
     return 0
   end
