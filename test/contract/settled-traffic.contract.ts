@@ -9,8 +9,8 @@ import {
 } from '../../src/gateway/core/counting/store.ts';
 import { withinTheLifeOfKeys } from '../scenarios/same-answers/run.ts';
 import { quotaOf } from '../support/quotas.ts';
-import { Ledger } from '../support/settlement-ledger.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';
+import { Ledger } from './settlement-ledger.ts';
 
 const W = 300_000;
 const LIFE_MS = 3 * W;

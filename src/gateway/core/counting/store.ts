@@ -105,11 +105,6 @@ export function isCharge({
   return remainder === 'take' && cost > 0;
 }
 
-/** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */
-export function admittedCallsLastMs(windowMs: number): number {
-  return Math.max(3 * windowMs, 600_000);
-}
-
 export interface TakeResult {
   /** Otherwise only `countRejected` quotas consumed units, and those of a charge that took what was left. */
   readonly admitted: boolean;
@@ -155,13 +150,8 @@ export interface SettlementStore {
    * Corrects each counter by `used - reserved`, at the moment of the reservation for what is given back, and now for a
    * surplus. A surplus may go beyond the limit, by the limit at most, and as far as counts are exact: `cut` is what was left
    * out. Rejects with a StoreError; the settlement can then be sent again.
-   *
-   * What is given back, by the algorithm:
-   *
-   * - log: the request of that millisecond. Only requests that cost 1 can be found.
-   * - counter: units of the window in which the moment lies, the current one or the one before.
-   * - bucket: the reservation less what has flowed back since.
-   * - fixed window: units of the current window, if the moment lies in it.
+   * A log gives back the request of that millisecond, if it cost 1; a counter, units of the moment's window or none if that
+   * is older than the previous one; a bucket, what has not flowed back since; a fixed window, units while it lasts.
    */
   settle(settlement: Settlement): SettleResult | Promise<SettleResult>;
 }

@@ -121,8 +121,8 @@ policies: [{ name: a, match: { path: /a }, limits: [5/5min, { rate: 7/5min, per:
   });
   test('may be those of some limits only', () => {
     expect(keysOf('c.x', policies, ({ per }) => per === 'ip')).toEqual([
-      'hg:v1:{c.x}:default:ip.3600000',
       'hg:v1:{c.x}:a:ip.300000',
+      'hg:v1:{c.x}:default:ip.3600000',
     ]);
   });
   test('name their partition', () => {
