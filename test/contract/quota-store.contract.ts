@@ -9,13 +9,15 @@ import {
   type Quota,
   type QuotaReader,
   type QuotaStore,
+  type SettlementStore,
 } from '../../src/gateway/core/counting/store.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { describeCharges } from './charges.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
+import { describeSettlements } from './settlements.contract.ts';
 
 export interface StoreUnderTest {
-  readonly store: QuotaStore & QuotaReader;
+  readonly store: QuotaStore & QuotaReader & SettlementStore;
   readonly clock: { nowMs: number };
   /** A key that no other test counts under. */
   key(name?: string): string;
@@ -26,6 +28,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
     const W = 300_000;
 
     describeCharges(open);
+    describeSettlements(open);
 
     function setUp() {
       const { store, clock, key } = open();

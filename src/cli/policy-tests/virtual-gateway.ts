@@ -162,7 +162,7 @@ function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
       if (this.isDown) throw new StoreError('connection', 'the test says that the store is down');
       return taken(descriptors, memory.take(descriptors));
     },
-    reset: (keys: readonly string[]) => memory.reset(keys),
+    reset: (keys: readonly string[], settled?: readonly string[]) => memory.reset(keys, settled),
   };
 }
 

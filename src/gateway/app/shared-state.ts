@@ -28,7 +28,11 @@ export async function createSharedState(options: SharedStateOptions) {
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
-      void memory.reset(keys);
+      // The message does not say which of them are settled later. What this gateway has not counted needs no mark.
+      void memory.reset(
+        keys,
+        keys.filter((key) => memory.has(key)),
+      );
       onReset(keys);
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.

@@ -11,21 +11,26 @@ export interface Gate {
   obstacle(): StoreError | undefined;
 }
 
+/** Settlements wait for what `settling` names only. */
 export function guardedStore(
-  store: QuotaStore,
+  store: QuotaStore & SettlementStore,
   gates: readonly Gate[],
+  settling: readonly Gate[] = gates,
 ): QuotaStore & SettlementStore {
   return {
-    take(descriptors) {
-      for (const gate of gates) {
-        const obstacle = gate.obstacle();
-        if (obstacle !== undefined) return Promise.reject(obstacle);
-      }
-      return store.take(descriptors);
-    },
-    settle: () => Promise.reject(new StoreError('other', 'nothing is settled yet')),
-    reset: (keys) => store.reset(keys),
+    take: (descriptors) => closed(gates) ?? store.take(descriptors),
+    settle: (settlement) => closed(settling) ?? store.settle(settlement),
+    reset: (keys, settled) => store.reset(keys, settled),
   };
+}
+
+/** Undefined if all gates are open. */
+function closed(gates: readonly Gate[]): Promise<never> | undefined {
+  for (const gate of gates) {
+    const obstacle = gate.obstacle();
+    if (obstacle !== undefined) return Promise.reject(obstacle);
+  }
+  return undefined;
 }
 
 interface BreakerOptions {

@@ -24,7 +24,15 @@ export function localShare(
     record: (descriptors) => memory.record(descriptors),
     peek: (descriptors) => memory.peek(sharesOf(descriptors)),
     take: (descriptors) => memory.take(sharesOf(descriptors)),
-    settle: () => memory.settle(),
+    /** Only the gateway that admitted a request corrects what its limiter counted. */
+    settle({ parts, ...settlement }) {
+      const place = placeNow();
+      const shares = parts.map((part) => ({
+        ...part,
+        quota: place.count === 1 ? part.quota : shareOf({ ...part, cost: part.reserved }, place),
+      }));
+      return memory.settle({ ...settlement, parts: shares });
+    },
   };
 }
 

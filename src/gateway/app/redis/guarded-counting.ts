@@ -47,14 +47,15 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
     deadlineMs,
     onBatch(durationMs, requests) {
       breaker.succeeded();
-      monitor.answered(durationMs, requests);
+      if (requests > 0) monitor.answered(durationMs, requests);
+      else monitor.probed();
     },
     onError(reason, cause, checks) {
       breaker.failed(reason);
       monitor.failed(reason, cause, checks);
     },
   });
-  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(options)]);
+  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(options)], [breaker]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({

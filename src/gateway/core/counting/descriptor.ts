@@ -14,9 +14,13 @@ export interface LimitDescriptor extends Descriptor {
 /** `v1` is the version of the key layout. The braces are the Redis Cluster hash tag: one slot per partition. */
 export const KEY_PREFIX = 'hg:v1:{';
 
-/** Every key under which these policies may count a partition. */
-export function keysOf(partition: string, policies: readonly Policy[]): string[] {
-  const limits = policies.flatMap(everyLimit);
+/** Every key under which these policies, or those of their limits that are `chosen`, may count a partition. */
+export function keysOf(
+  partition: string,
+  policies: readonly Policy[],
+  chosen: (limit: Limit) => boolean = () => true,
+): string[] {
+  const limits = policies.flatMap(everyLimit).filter(chosen);
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 
@@ -136,11 +140,9 @@ export function named(limit: Limit, { current, previous }: Pseudonyms): LimitDes
 }
 
 export function descriptor(source: Limit, partition: string): LimitDescriptor {
-  return {
-    // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
-    key: [KEY_PREFIX, partition, source.keySuffix].join(''),
-    quota: source.quota,
-    cost: source.cost,
-    source,
-  };
+  // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
+  const key = [KEY_PREFIX, partition, source.keySuffix].join('');
+  const { quota, cost, afterwards } = source;
+  if (afterwards === undefined) return { key, quota, cost, source };
+  return { key, quota, cost, source, givesBack: true };
 }

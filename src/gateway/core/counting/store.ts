@@ -20,6 +20,10 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
 export const MAX_LIMIT = 1_000_000;
 export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
 export const MAX_FIXED_UNITS = 2 ** 52;
+/** Units x windowMs that settlements make a counter or a bucket hold at most: sums of two such numbers are exact. */
+export const MAX_SETTLED = 2 ** 52;
+/** How long a settlement may come after its reservation at most. */
+export const MAX_SETTLE_WITHIN_MS = 86_400_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
 export interface Quota {
@@ -65,6 +69,8 @@ export interface Descriptor {
    * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
    */
   readonly previousKey?: string | undefined;
+  /** The limit charges afterwards: what it took for a request that is denied all the same is given back. */
+  readonly givesBack?: true;
 }
 
 export interface QuotaState {
@@ -97,11 +103,6 @@ export function isCharge({
   cost,
 }: Pick<Descriptor, 'quota' | 'cost'>): boolean {
   return remainder === 'take' && cost > 0;
-}
-
-/** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */
-export function admittedCallsLastMs(windowMs: number): number {
-  return Math.max(3 * windowMs, 600_000);
 }
 
 export interface TakeResult {
@@ -147,8 +148,10 @@ export interface SettleResult {
 export interface SettlementStore {
   /**
    * Corrects each counter by `used - reserved`, at the moment of the reservation for what is given back, and now for a
-   * surplus. A surplus may go beyond the limit, by the limit at most: `cut` is what was left out. Rejects with a
-   * StoreError; the settlement can then be sent again.
+   * surplus. A surplus may go beyond the limit, by the limit at most, and as far as counts are exact: `cut` is what was left
+   * out. Rejects with a StoreError; the settlement can then be sent again.
+   * A log gives back the request of that millisecond, if it cost 1; a counter, units of the moment's window or none if that
+   * is older than the previous one; a bucket, what has not flowed back since; a fixed window, units while it lasts.
    */
   settle(settlement: Settlement): SettleResult | Promise<SettleResult>;
 }
@@ -159,8 +162,11 @@ export interface QuotaStore {
    * much as the decision. Rejects with a StoreError if the store does not answer in time.
    */
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult>;
-  /** Resets the counters of these keys, in every gateway. Rejects with a StoreError. */
-  reset(keys: readonly string[]): Promise<void>;
+  /**
+   * Resets the counters of these keys, in every gateway. Those of `settled`, which are among them, belong to limits that
+   * charge afterwards: settlements of earlier reservations no longer change them. Rejects with a StoreError.
+   */
+  reset(keys: readonly string[], settled?: readonly string[]): Promise<void>;
 }
 
 export interface LocalLimiter {

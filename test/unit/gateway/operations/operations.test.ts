@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../../src/gateway/core/counting/store.ts';
+import type { Policy } from '../../../../src/gateway/core/policy.ts';
 import { replyTo } from '../../../../src/gateway/operations/denial-queries.ts';
 import {
   OPERATIONS,
@@ -329,6 +330,21 @@ describe('reset', () => {
       { action: 'reset', subject: client, change: 'reset login', reason: 'sorry', by: 'bob' },
       { action: 'reset', subject: client, change: 'reset all policies', by: 'unknown' },
     ]);
+  });
+
+  test('forgets the reservations of limits that charge afterwards, and marks no others', async () => {
+    const afterwards = { unit: 'tokens', reserve: 1, unknown: 9, refund: undefined };
+    const chargedLater = (policy: Policy): Policy => {
+      const limits = policy.limits.map((limit) => ({ ...limit, afterwards }));
+      return policy.name === 'search' ? { ...policy, limits } : policy;
+    };
+    const operated = setUp({ policies: { ...SET, policies: SET.policies.map(chargedLater) } });
+    const reset = vi.spyOn(operated.gateway.store, 'reset');
+    await operated.operate('reset', { client: CLIENT });
+    const [keys = [], settled = []] = reset.mock.calls[0] ?? [];
+    expect(keys.length).toBeGreaterThan(settled.length);
+    expect(settled.length).toBeGreaterThan(0);
+    expect(settled).toEqual(keys.filter((key) => key.includes('}:search:')));
   });
 
   test('by a decision also empties the counters of the address that denied it', async () => {
