@@ -126,6 +126,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'ops/ops-server.ts',
     'proxy-ports.ts',
   ],
+  'gateway/settlement': ['access-log-service.ts', 'channel.ts', 'http-channel.ts'],
   'gateway/stores': [
     'denial-cache.ts',
     'guarded-store.ts',

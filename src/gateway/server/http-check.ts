@@ -52,20 +52,20 @@ export class HttpCheck implements PendingCheck {
 }
 
 /** `isLeaving`: the gateway is stopping, so the proxy must open a new connection for its next request. */
-export function writeAnswer(
-  response: ServerResponse,
-  { status, headers, body }: Answer,
-  isLeaving: boolean,
-): void {
+export function writeAnswer(response: ServerResponse, answer: Answer, isLeaving: boolean): void {
   // A connection is closed together with an answer. If it were closed while idle, the proxy's next request could be lost.
   if (isLeaving) response.shouldKeepAlive = false;
-  // Node does not send the body in response to a HEAD, but its length is required.
-  headers.push('Content-Length', String(Buffer.byteLength(body)));
   const guard = guardOf(response.req.socket) as ConnectionGuard;
   guard.enter(() => {
-    response.writeHead(status, headers);
-    response.end(body);
+    writeHead(response, answer);
+    response.end(answer.body);
   });
+}
+
+/** Node does not send the body in response to a HEAD, but its length is required. */
+export function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
+  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  response.writeHead(status, headers);
 }
 
 export function badRequest(status: number, message: string): Answer {
@@ -85,11 +85,11 @@ export function notFound(dialects: readonly Dialect[]): Answer {
 }
 
 /** The only 5xx: it makes the proxy apply its own failure mode. */
-function internalError(): Answer {
+export function internalError(): Answer {
   return failure(500, 'internal_error', 'The gateway failed.');
 }
 
-function failure(status: number, error: string, message: string): Answer {
+export function failure(status: number, error: string, message: string): Answer {
   return {
     status,
     headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],

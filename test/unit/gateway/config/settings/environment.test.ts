@@ -24,6 +24,7 @@ test('without variables, each setting has its documented default', () => {
     worker: undefined,
     drainMs: 5_000,
     proxySecrets: [],
+    settleSecrets: [],
     adminToken: undefined,
     ipSaltSecret: undefined,
     logLevel: 'info',
