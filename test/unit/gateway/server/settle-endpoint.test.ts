@@ -177,6 +177,20 @@ describe('a body', () => {
     expect(bodies).toEqual(['{}']);
   });
 
+  test('whose caller goes away before the answer harms nobody', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answerable = promise;
+    const open = await start();
+    const gone = open();
+    gone.write(post('{"n":1}') + post('{"n":2}'));
+    await until(() => bodies.length === 2);
+    gone.resetAndDestroy();
+    const answer = exchange(open(), post('{"n":3}', CLOSE));
+    await until(() => bodies.length === 3);
+    resolve();
+    expect(statusesOf(await answer)).toEqual([200]);
+  });
+
   test('whose answer has a fault is answered with 500', async () => {
     fails = true;
     const open = await start();

@@ -71,7 +71,7 @@ const refused = (stream: number, code: number, details: string, more: string[] =
 ];
 /** The request had not ended. */
 const unread = (stream: number) => [`reset ${stream} none`];
-const STOPPED = (stream: number) => [
+const stopped = (stream: number) => [
   `headers ${stream} :status=200 content-type=application/grpc`,
   `headers ${stream} grpc-status=14 grpc-message=The gateway is stopping., end`,
 ];
@@ -274,7 +274,7 @@ describe('a server that stops', () => {
     await peer.says(opened(1), data(1, text('one')), opened(3));
     server.server.close();
     streams.close();
-    expect(await peer.says()).toEqual(['goaway 2147483647 none', ...STOPPED(1), ...STOPPED(3)]);
+    expect(await peer.says()).toEqual(['goaway 2147483647 none', ...stopped(1), ...stopped(3)]);
     // Both cross the end of the answer: a message, and one in two parts.
     await peer.says(data(1, text('two')), data(3, text('three').subarray(0, 6)));
     await peer.says(data(3, text('three').subarray(6), END_STREAM), reset(1));
@@ -288,7 +288,7 @@ describe('a server that stops', () => {
     streams.close();
     expect(await peer.says(opened(1), data(1, text('one')))).toEqual([
       'goaway 2147483647 none',
-      ...STOPPED(1),
+      ...stopped(1),
     ]);
     expect(taken).toEqual(['one']);
   });
@@ -299,9 +299,9 @@ describe('a server that stops', () => {
     streams.close();
     expect(
       await peer.says(data(1, text('malformed')), data(3, Buffer.from([0]), END_STREAM)),
-    ).toEqual([...STOPPED(1), ...STOPPED(3)]);
+    ).toEqual([...stopped(1), ...stopped(3)]);
     expect(await peer.says(data(1, text('more'), END_STREAM))).toEqual([]);
-    expect(await peer.says(opened(5), data(5, text('five'), END_STREAM))).toEqual(STOPPED(5));
+    expect(await peer.says(opened(5), data(5, text('five'), END_STREAM))).toEqual(stopped(5));
     expect(taken).toEqual(['five']);
   });
 });
