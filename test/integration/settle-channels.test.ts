@@ -6,7 +6,7 @@ import { createProxyServers } from '../../src/gateway/app/proxy-servers.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { EXEMPT } from '../../src/gateway/core/counting/decision.ts';
 import type { PortName } from '../../src/gateway/server/proxy-ports.ts';
-import type { Settle } from '../../src/gateway/settlement/channel.ts';
+import type { Settle, SettleVerdict } from '../../src/gateway/settlement/channel.ts';
 import { accessLog, firstAccessLog, STREAM_ACCESS_LOGS } from '../support/access-logs.ts';
 import { eventually } from '../support/eventually.ts';
 import { listenLocally } from '../support/local-server.ts';
@@ -18,7 +18,7 @@ const GZIP = 2;
 
 const started = new AsyncDisposableStack();
 const settled: string[] = [];
-const settle: Settle = async (token, { units }) => {
+const settle: Settle = async (token, { units }): Promise<SettleVerdict> => {
   settled.push(`${token} ${units?.get('tokens')}`);
   return 'settled';
 };

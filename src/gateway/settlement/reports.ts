@@ -27,16 +27,21 @@ export class MalformedReport extends Error {
 export function readReports(written: string): Reports {
   const value = parsed(written);
   if (!isRecord(value)) throw new MalformedReport('the body must be a JSON object');
+  const found = reportsIn(value);
+  // Last, because only a body without other mistakes has few names.
   const repeated = repeatedName(written);
-  if (repeated !== undefined) {
-    throw new MalformedReport(`${quoted(repeated)} stands twice in one object: send it once`);
-  }
+  if (repeated === undefined) return found;
+  throw new MalformedReport(`${quoted(repeated)} stands twice in one object: send it once`);
+}
+
+function reportsIn(value: Readonly<Record<string, unknown>>): Reports {
   if (!Object.hasOwn(value, 'settlements')) {
     return { isBatch: false, reports: [reportOf(value, '')] };
   }
-  const { settlements, ...others } = value;
-  for (const name of Object.keys(others)) {
-    throw new MalformedReport(`${quoted(name)}: nothing can stand beside settlements`);
+  const { settlements } = value;
+  const other = Object.keys(value).find((name) => name !== 'settlements');
+  if (other !== undefined) {
+    throw new MalformedReport(`${quoted(other)}: nothing can stand beside settlements`);
   }
   const isList = Array.isArray(settlements) && settlements.length > 0;
   if (!isList || settlements.length > MAX_BATCH) {
@@ -76,14 +81,17 @@ function repeatedName(written: string): string | undefined {
   return undefined;
 }
 
+const NAMES = ['token', 'status', 'headers', 'units'];
+
 /** `place`: where it stands in the body, empty for the body itself. */
 function reportOf(value: unknown, place: string): Report {
   if (!isRecord(value)) throw new MalformedReport(`${place}: must be an object`);
-  const { token, status, headers, units, ...others } = value;
+  const { token, status, headers, units } = value;
   const at = (name: string) => (place === '' ? name : `${place}.${name}`);
-  for (const name of Object.keys(others)) {
+  const unknown = Object.keys(value).find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) {
     throw new MalformedReport(
-      `${at(quoted(name))}: is unknown, the names are token, status, headers and units`,
+      `${at(quoted(unknown))}: is unknown, the names are token, status, headers and units`,
     );
   }
   if (typeof token !== 'string' || token === '') {
