@@ -127,7 +127,14 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'ops/ops-server.ts',
     'proxy-ports.ts',
   ],
-  'gateway/settlement': ['channel.ts', 'settling.ts', 'signing-keys.ts', 'token-size.ts'],
+  'gateway/settlement': [
+    'access-log-service.ts',
+    'channel.ts',
+    'http-channel.ts',
+    'settling.ts',
+    'signing-keys.ts',
+    'token-size.ts',
+  ],
   'gateway/stores': [
     'denial-cache.ts',
     'guarded-store.ts',

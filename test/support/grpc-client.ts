@@ -18,11 +18,13 @@ import { CHECK } from './grpc-frames.ts';
 const DEPENDENCIES = fileURLToPath(
   new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
 );
-const FOLDERS = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'];
+export const PROTO_FOLDERS = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'].map(
+  (folder) => DEPENDENCIES + folder,
+);
 
 export const ENVOY_PROTOS = loadSync('envoy/service/auth/v3/external_auth.proto', {
   keepCase: true,
-  includeDirs: FOLDERS.map((folder) => DEPENDENCIES + folder),
+  includeDirs: PROTO_FOLDERS,
 });
 
 export type Protos = typeof ENVOY_PROTOS;

@@ -7,7 +7,9 @@ import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import type { HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
+import { accessLogService } from '../settlement/access-log-service.ts';
 import type { Settle } from '../settlement/channel.ts';
+import { settleOverHttp } from '../settlement/http-channel.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
@@ -22,7 +24,7 @@ interface ProxyServersOptions {
 }
 
 export function createProxyServers(options: ProxyServersOptions) {
-  const { environment, handleCheck, telemetry, rateLimits } = options;
+  const { environment, handleCheck, telemetry, rateLimits, settle } = options;
   const { grpcPort, grpcTls: tls, socket } = environment;
   const callers = (port: PortName): CallerOptions => ({
     proxySecrets: environment.proxySecrets,
@@ -36,6 +38,10 @@ export function createProxyServers(options: ProxyServersOptions) {
     callerWithoutAddress: socket === undefined ? '' : '127.0.0.1',
     ...callers('check'),
     isLeaving: () => isLeaving,
+    settling: settle && {
+      secrets: environment.settleSecrets,
+      answer: settleOverHttp(settle),
+    },
   });
   const grpcServer =
     grpcPort === undefined
@@ -46,6 +52,7 @@ export function createProxyServers(options: ProxyServersOptions) {
           ...callers('grpc'),
           tls,
           services: rateLimits === undefined ? [] : [rateLimits.service],
+          streamServices: settle === undefined ? [] : [accessLogService(settle)],
         });
   const jsonServer =
     rateLimits === undefined || environment.rateLimit?.httpPort === undefined
