@@ -18,9 +18,10 @@ export function windowLabel({ window, calendar }: Quota & { readonly window: str
   return calendar === undefined || calendar.zone === 'UTC' ? window : `${window}@${calendar.zone}`;
 }
 
-/** `"login";q=5;w=300` */
-export function policyItem(label: string, quota: Quota): string {
-  return `"${label}";q=${quota.burst};w=${secondsToRefill(quota)}`;
+/** `"login";q=5;w=300`, in another unit than requests `"chat";q=9000;w=60;qu="tokens"`. */
+export function policyItem(label: string, quota: Quota, unit?: string): string {
+  const item = `"${label}";q=${quota.burst};w=${secondsToRefill(quota)}`;
+  return unit === undefined ? item : `${item};qu="${unit}"`;
 }
 
 /** The length of the window or, for a token bucket, the time until it is full. Of a calendar, the longest window. */
@@ -29,9 +30,13 @@ function secondsToRefill({ burst, limit, windowMs, calendar }: Quota): number {
   return Math.ceil((burst * windowMs) / limit / 1_000);
 }
 
-/** `5 requests per 5 minutes`, `10000 requests per month`. */
-export function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
-  const rate = `${limit} request${limit === 1 ? '' : 's'} per ${windowWords(window)}`;
+/** `5 requests per 5 minutes`, `100000 tokens per month`. */
+export function describeQuota(
+  { algorithm, limit, burst }: Quota,
+  window: string,
+  unit = limit === 1 ? 'request' : 'requests',
+): string {
+  const rate = `${limit} ${unit} per ${windowWords(window)}`;
   return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
 }
 

@@ -56,10 +56,17 @@ function isRefunded({ status, headers, locations }: Refund, outcome: Outcome): b
   if (outcome.status !== undefined && status.has(outcome.status)) return true;
   for (const [name, value] of headers) if (outcome.headers?.get(name) === value) return true;
   const location = outcome.headers?.get('location');
-  return location !== undefined && locations.has(pathOf(location));
+  if (location === undefined || !isRedirect(outcome)) return false;
+  return locations.has(pathOf(location));
+}
+
+/** Other answers name what they created in this header. A channel may report headers without the status. */
+function isRedirect({ status = 302 }: Outcome): boolean {
+  return status >= 300 && status <= 399;
 }
 
 /** Without host, query and fragment: an application may redirect to a whole URL. */
 function pathOf(location: string): string {
-  return location.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
+  const [, origin, path] = /^(https?:\/\/[^/?#\\]+)?(\/[^?#]*)?/i.exec(location) ?? [];
+  return path ?? (origin === undefined ? '' : '/');
 }

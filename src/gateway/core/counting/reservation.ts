@@ -4,7 +4,7 @@ import type { Counted } from './decision.ts';
 import { partitionOf } from './descriptor.ts';
 
 export interface Reservation {
-  /** The clock of the store when the units were taken, milliseconds since the epoch. */
+  /** Of the first part. */
   readonly momentMs: number;
   /** Taken in the store, or in this process because the store failed. */
   readonly mode: 'enforced' | 'local';
@@ -16,23 +16,24 @@ export interface ReservedPart {
   /** Whose counter it is, as in the store key. */
   readonly partition: string;
   readonly units: number;
+  /** The clock of the store when they were taken, milliseconds since the epoch. Groups are taken one after the other. */
+  readonly momentMs: number;
 }
 
 /** Undefined if nothing was counted, or no limit charges afterwards. */
 export function reservationOf(groups: readonly Counted[]): Reservation | undefined {
   const parts: ReservedPart[] = [];
-  let momentMs = 0;
   let mode: Reservation['mode'] = 'enforced';
   for (const { descriptors, result, mode: counted } of groups) {
     if (result === undefined || !result.admitted || (counted !== 'enforced' && counted !== 'local'))
       continue;
     for (const { source, key, cost } of descriptors) {
       if (source.afterwards === undefined) continue;
-      parts.push({ limit: source, partition: partitionOf(key), units: cost });
+      const partition = partitionOf(key);
+      parts.push({ limit: source, partition, units: cost, momentMs: result.nowMs });
+      mode = counted;
     }
-    // All groups of a request are counted within its deadline.
-    momentMs = result.nowMs;
-    mode = counted;
   }
-  return parts.length === 0 ? undefined : { momentMs, mode, parts };
+  const [first] = parts;
+  return first && { momentMs: first.momentMs, mode, parts };
 }
