@@ -208,6 +208,7 @@ function labelOf(name: string, limit: LimitDefinition, index: number): string {
   return parts.filter((part) => part !== '').join(':');
 }
 
-function isClaimed(per: Partition): boolean {
+/** Clients can invent what the limit is per. */
+export function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
 }
