@@ -19,7 +19,7 @@ export function parseRate(text: string, most = MAX_FIXED_LIMIT): Rate {
   const [, limitText, countText, unit, name] = RATE_PATTERN.exec(text) ?? [];
   const limit = Number(limitText);
   const calendar = CALENDAR_UNITS.find((each) => each === name);
-  if (limit > most) throw new RangeError(tooLarge(limitText));
+  if (limit > most) throw new RangeError(tooLarge(limitText, most));
   if (calendar !== undefined) {
     return { limit, windowMs: nominalMsOf(calendar), window: calendar, calendar };
   }
@@ -34,8 +34,9 @@ export function parseRate(text: string, most = MAX_FIXED_LIMIT): Rate {
   return { limit, windowMs, window: countText + unit };
 }
 
-export function tooLarge(limit: number | string | undefined): string {
-  return `a limit of ${limit} is too large, the maximum is ${MAX_LIMIT}, with fixed-window ${MAX_FIXED_LIMIT}`;
+export function tooLarge(limit: number | string | undefined, most = MAX_FIXED_LIMIT): string {
+  const unit = most > MAX_FIXED_LIMIT ? `, with a unit ${most}` : '';
+  return `a limit of ${limit} is too large, the maximum is ${MAX_LIMIT}, with fixed-window ${MAX_FIXED_LIMIT}${unit}`;
 }
 
 /** Reads a rate whose window slides. Throws a RangeError. */

@@ -21,7 +21,7 @@ import type { SaltSource } from './identity/salts.ts';
 import { isHost } from './matching/host.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
-import type { Policy, PolicyMode } from './policy.ts';
+import type { Limit, Policy, PolicyMode } from './policy.ts';
 import { type CountedRequest, createShadowCounting } from './shadow-counting.ts';
 import type { Trace } from './trace.ts';
 
@@ -189,12 +189,17 @@ function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): voi
   }
 }
 
+function reservedUnit({ afterwards }: Limit): string | undefined {
+  return afterwards && (afterwards.unit ?? 'requests');
+}
+
 function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
   for (const [i, { source, cost }] of descriptors.entries()) {
     trace({
       type: 'quota',
       label: source.label,
       cost,
+      reservedUnit: reservedUnit(source),
       isAdmitted: result?.admitted === true,
       state: result?.states[i],
     });

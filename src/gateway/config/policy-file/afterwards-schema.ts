@@ -1,7 +1,12 @@
 /** The keys of a limit that charges a request once its outcome is known. */
 import { z } from 'zod';
 import { MAX_OF_ANY_UNIT } from '../../core/counting/largest-limit.ts';
-import type { Afterwards, Refund, Reserve } from '../../core/counting/outcome.ts';
+import {
+  type Afterwards,
+  REQUEST_INFO,
+  type Refund,
+  type Reserve,
+} from '../../core/counting/outcome.ts';
 import { headerName } from './identity-schema.ts';
 
 const unit = z
@@ -20,7 +25,7 @@ const reserveSource = z
       .optional()
       .describe('The header whose value is reserved. It must be in identity.verified_headers.'),
     metadata: z
-      .literal('envoy.ai.request_info')
+      .literal(REQUEST_INFO)
       .optional()
       .describe('Metadata of Envoy over gRPC: estimated input tokens plus max_output_tokens.'),
   })
@@ -32,8 +37,7 @@ const reserveSource = z
     ({ header, metadata = '' }): Reserve => (header === undefined ? { metadata } : { header }),
   );
 
-const RESERVE =
-  'must be a number of units, { header: x-reserve } or { metadata: envoy.ai.request_info }';
+const RESERVE = `must be a number of units, { header: x-reserve } or { metadata: ${REQUEST_INFO} }`;
 
 const responseHeader = z
   .string()

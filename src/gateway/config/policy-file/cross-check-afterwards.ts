@@ -55,8 +55,10 @@ function* keyMistakes({ unit, reserve, unknown }: LimitEntry, path: Path): Mista
 function* reserveMistakes({ limit, path, identity }: Charged): Mistakes {
   const { reserve, unknown, rate, burst } = limit;
   if (unknown !== undefined && (reserve === undefined || isBelow(unknown, reserve))) {
-    const why = reserve === undefined ? 'nothing is reserved' : `${reserve} are reserved already`;
-    const message = `has no effect, because ${why}: raise it or remove it`;
+    const message =
+      reserve === undefined
+        ? 'has no effect without a reserve, remove it'
+        : `has no effect, because ${reserve} are reserved anyway: raise it or remove it`;
     yield { rule: 'unknown-without-effect', path: [...path, 'unknown'], message };
   }
   if (typeof reserve === 'number' && reserve > (burst ?? rate.limit)) {

@@ -1,4 +1,5 @@
 /** How a limit is named: in store keys, in headers, and in words. */
+import type { Afterwards, Refund, Reserve } from './outcome.ts';
 import { type Quota, SHORT_NAMES } from './store.ts';
 
 /** Empty for a log. A calendar needs no algorithm, because only fixed windows have one. */
@@ -52,4 +53,29 @@ function windowWords(window: string): string {
   if (Number.isNaN(count)) return window;
   const unit = UNIT_WORDS[window.slice(String(count).length)] ?? 'window';
   return count === 1 ? unit : `${count} ${unit}s`;
+}
+
+/** `, reserves 500, unknown 8000, refunds status 204 or header x-login: ok`. Empty if nothing is charged afterwards. */
+export function describeAfterwards(afterwards: Afterwards | undefined): string {
+  if (afterwards === undefined) return '';
+  const { reserve, unknown, refund } = afterwards;
+  return [
+    '',
+    ...(reserve === undefined ? [] : [`reserves ${reserveWords(reserve)}`]),
+    ...(unknown === undefined ? [] : [`unknown ${unknown}`]),
+    ...(refund === undefined ? [] : [`refunds ${refundWords(refund)}`]),
+  ].join(', ');
+}
+
+function reserveWords(reserve: Reserve): string {
+  if (typeof reserve === 'number') return String(reserve);
+  return 'header' in reserve ? `header ${reserve.header}` : `metadata ${reserve.metadata}`;
+}
+
+function refundWords({ status, headers, locations }: Refund): string {
+  return [
+    ...[...status].map((each) => `status ${each}`),
+    ...[...headers].map(([name, value]) => `header ${name}: ${value}`),
+    ...[...locations].map((each) => `location ${each}`),
+  ].join(' or ');
 }

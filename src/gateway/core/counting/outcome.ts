@@ -8,6 +8,9 @@ export type Reserve =
   /** The namespace of typed metadata that Envoy sends with a check. */
   | { readonly metadata: string };
 
+/** The namespace in which Envoy tells the tokens of a request to a language model. */
+export const REQUEST_INFO = 'envoy.ai.request_info';
+
 /** Which outcomes cost nothing. One match is enough. */
 export interface Refund {
   readonly status: ReadonlySet<number>;
