@@ -189,8 +189,8 @@ function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): voi
   }
 }
 
-function reservedUnit({ afterwards }: Limit): string | undefined {
-  return afterwards && (afterwards.unit ?? 'requests');
+function reservedUnit({ afterwards }: Limit, cost: number): string | undefined {
+  return afterwards && (afterwards.unit ?? (cost === 1 ? 'request' : 'requests'));
 }
 
 function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
@@ -199,7 +199,7 @@ function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
       type: 'quota',
       label: source.label,
       cost,
-      reservedUnit: reservedUnit(source),
+      reservedUnit: reservedUnit(source, cost),
       isAdmitted: result?.admitted === true,
       state: result?.states[i],
     });

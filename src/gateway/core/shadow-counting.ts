@@ -19,7 +19,7 @@ export interface CountedRequest {
   readonly context: RequestContext;
 }
 
-export interface ShadowCounting {
+interface ShadowCounting {
   /** Nobody waits for it. */
   count(policy: Policy, request: CountedRequest): void;
   /** Waits until all have counted, but not after `late`. Returns those that have. */

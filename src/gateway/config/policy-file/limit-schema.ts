@@ -72,7 +72,8 @@ function rateUpTo(most: number) {
     examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
   }).describe(
     'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
-      'Or requests per day, week, month or year of the calendar, at most 4294967295.',
+      'Or requests per day, week, month or year of the calendar, at most 4294967295. ' +
+      'With a unit, as many as the algorithm counts exactly.',
   );
 }
 
