@@ -45,22 +45,6 @@ export const POLICY_RULES = {
     'One request costs or reserves more than the whole limit, so every request would be denied.',
     'Lower the `cost` or `reserve`, or raise the limit or its `burst`.',
   ),
-  'unknown-without-effect': error(
-    'A limit has an `unknown`, and reserves nothing, or as much or more for every request.',
-    'Raise it, or remove it.',
-  ),
-  'reserve-not-verified': error(
-    'A limit reserves what a header says, and clients may set this header.',
-    'Let the proxy set the header, and list it in `identity.verified_headers`.',
-  ),
-  'rejected-and-settled': error(
-    'A limit has `count_rejected` and charges afterwards. Denied requests have no outcome.',
-    'Remove `count_rejected`, or `reserve` and `refund`.',
-  ),
-  'log-charges-afterwards': error(
-    'A `sliding-window-log` has a `unit`, or refunds with a `cost` above 1 or a limit above 10,000.',
-    'Add `algorithm: sliding-window-counter`.',
-  ),
   'burst-without-bucket': error(
     'A limit has a `burst` and is not a token bucket.',
     'Add `algorithm: token-bucket`, or remove the `burst`.',
@@ -122,14 +106,6 @@ export const POLICY_RULES = {
   'limit-never-binds': warning(
     'Another limit of the policy denies every request that this limit would deny. Reported only if this is certain: for exact limits with the same `per`.',
     'Remove it, or correct its number or window.',
-  ),
-  'reserve-without-unknown': warning(
-    'A limit reserves a fixed number and has no `unknown`, so a response that is cut off costs only what was reserved, even if it took more.',
-    'Add `unknown` with the units of the largest response.',
-  ),
-  'refunds-without-bound': warning(
-    'Every limit of a policy refunds, so nothing limits requests that are refunded.',
-    'Add a limit without `refund`, with another window.',
   ),
   'approximate-small-limit': warning(
     'A `sliding-window-counter`, or a `fixed-window` that is not one by the calendar, has a limit below 50. At a window boundary about twice as many requests pass.',
@@ -198,10 +174,6 @@ export const POLICY_RULES = {
   'bucket-bursts': note(
     'How many units pass a `token-bucket` within its window.',
     'Lower the `burst` if that is too many.',
-  ),
-  'refund-of-failures': note(
-    'A limit refunds by a status below 400 or by a redirect. Many applications answer failures in the same way: a wrong password gets 200 or a redirect too.',
-    'Send five wrong passwords: they must end in 429. Otherwise refund by a header that the application sets.',
   ),
   'root-path-only': note(
     'A policy matches `path: /`, which is the home page alone.',
