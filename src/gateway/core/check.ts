@@ -13,7 +13,7 @@ import {
   MALFORMED_PATH,
   notEnforced,
 } from './counting/decision.ts';
-import { describe, type LimitDescriptor, settles } from './counting/descriptor.ts';
+import { describe, type LimitDescriptor } from './counting/descriptor.ts';
 import { type Reservation, reservationOf } from './counting/reservation.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
@@ -142,7 +142,7 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
   return (client, applied, context) => {
     const { headers, overrides, trace } = context;
     const enforced = inMode('enforce', applied, overrides.modes);
-    const reserves = issueToken !== undefined && applied.some(settles);
+    const reserves = issueToken !== undefined && anySettles(applied);
     const late = reserves && enforced !== applied ? deadline?.() : undefined;
     const conclude = (decision: Decision, counted: readonly Counted[]): Decided => {
       // Policies in shadow mode count only requests that are allowed.
@@ -153,7 +153,11 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
       const request: CountedRequest = { client, context };
       for (const each of shadows) if (!(reserves && each.settles)) shadow.count(each, request);
       if (!reserves) return decision;
-      const reserved = shadow.reserve(shadows.filter(settles), request, late);
+      const reserved = shadow.reserve(
+        shadows.filter((each) => each.settles),
+        request,
+        late,
+      );
       return reserved instanceof Promise
         ? reserved.then((groups) => withToken(decision, [...counted, ...groups]))
         : withToken(decision, [...counted, ...reserved]);
@@ -171,6 +175,12 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
       span,
     );
   };
+}
+
+/** A loop, because every request asks. */
+function anySettles(policies: readonly Policy[]): boolean {
+  for (const policy of policies) if (policy.settles) return true;
+  return false;
 }
 
 const NO_POLICIES: readonly Policy[] = [];

@@ -46,7 +46,9 @@ export function describe(
   const descriptors: LimitDescriptor[] = [];
   const { salts } = context;
   const counting = { descriptors, salts, looksBack: looksBack(policies, context) };
+  let settles = false;
   for (const policy of policies) {
+    if (policy.settles) settles = true;
     for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
@@ -55,11 +57,7 @@ export function describe(
       pushAddress(counting, counted, client.address);
     }
   }
-  return policies.some(settles) ? withReservations(descriptors, client, context) : descriptors;
-}
-
-export function settles(policy: Policy): boolean {
-  return policy.settles;
+  return settles ? withReservations(descriptors, client, context) : descriptors;
 }
 
 /** Only a trusted proxy says what a request reserves. */
