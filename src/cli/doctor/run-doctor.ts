@@ -1,5 +1,10 @@
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
-import { everyEntry, type ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
+import {
+  allLimits,
+  type DefaultEntry,
+  everyEntry,
+  type ValidFile,
+} from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
 import { plural } from '../../gateway/operations/texts.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
@@ -70,13 +75,21 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     digest: valid.digest,
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
-    costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
+    costs: new Set(everyEntry(valid.file).flatMap(({ entry }) => costsOf(entry))),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
   const as = target.host === undefined ? '' : ` for ${target.host}`;
   complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
   yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+}
+
+/** What a request lowers the limits by when it arrives. */
+function costsOf(entry: DefaultEntry): number[] {
+  const { cost } = entry;
+  return allLimits(entry).map(({ reserve = cost, unknown = cost }) =>
+    typeof reserve === 'number' ? reserve : unknown,
+  );
 }
 
 /** The user of the URL goes into a header, and is printed nowhere. */

@@ -1,4 +1,5 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
+import { multiplied } from './counting/largest-limit.ts';
 import {
   describeQuota,
   keyWindow,
@@ -14,7 +15,7 @@ import {
   NO_LOOKBACK,
 } from './counting/lookback.ts';
 import type { Afterwards } from './counting/outcome.ts';
-import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
+import type { Quota } from './counting/store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
 /** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
@@ -33,6 +34,7 @@ export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
+  /** What a request takes. A limit that reads its reservation from the request has the one for unknown values here. */
   readonly cost: number;
   /** Undefined if the limit counts a request once and for all when it arrives. */
   readonly afterwards: Afterwards | undefined;
@@ -167,24 +169,31 @@ function scaledLimit(
   { factor, suffix, among }: Scale,
 ): Omit<Limit, 'unverified' | 'wider'> {
   const { per, window, afterwards } = written;
-  const quota = multiplied(written, factor);
+  const unit = afterwards?.unit;
+  const quota = multiplied(written, factor, unit !== undefined);
   return {
     policy,
-    cost,
+    cost: Math.min(usualReservation(afterwards) ?? cost, quota.burst),
     per,
     quota,
     afterwards,
     ...memoryOf(quota),
-    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written), unitSuffix(afterwards)),
+    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written), unitSuffix(unit)),
     label: joined(label, suffix),
-    policyItem: joined(policyItem(label + suffix, quota)),
-    description: describeQuota(quota, window) + among,
+    policyItem: joined(policyItem(label + suffix, quota, unit)),
+    description: describeQuota(quota, window, unit) + among,
   };
 }
 
+/** Undefined if requests take the cost of the policy. */
+function usualReservation(afterwards: Afterwards | undefined): number | undefined {
+  const reserve = afterwards?.reserve;
+  return typeof reserve === 'object' ? afterwards?.unknown : reserve;
+}
+
 /** Counters of different units are different counters. */
-function unitSuffix(afterwards: Afterwards | undefined): string {
-  return afterwards?.unit === undefined ? '' : `.${afterwards.unit}`;
+function unitSuffix(unit: string | undefined): string {
+  return unit === undefined ? '' : `.${unit}`;
 }
 
 /** One piece of memory. V8 keeps the parts of a template apart, so every request would read each of them. */
@@ -195,25 +204,11 @@ function joined(...parts: readonly (string | number)[]): string {
 /** The first limit of a policy has the name of the policy. */
 function labelOf(name: string, limit: LimitDefinition, index: number): string {
   if (index === 0) return name;
-  const parts = [name, limit.per, windowLabel(limit), kindOf(limit)];
+  const parts = [name, limit.per, windowLabel(limit), kindOf(limit), limit.afterwards?.unit ?? ''];
   return parts.filter((part) => part !== '').join(':');
 }
 
-function isClaimed(per: Partition): boolean {
+/** Clients can invent what the limit is per. */
+export function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
-}
-
-function multiplied(
-  { algorithm, limit, windowMs, calendar, burst, countRejected }: Quota,
-  factor: number,
-): Quota {
-  const most = algorithm === 'fixed-window' ? MAX_FIXED_LIMIT : MAX_LIMIT;
-  return {
-    algorithm,
-    limit: Math.min(limit * factor, most),
-    windowMs,
-    ...(calendar && { calendar }),
-    burst: Math.min(burst * factor, most),
-    countRejected,
-  };
 }

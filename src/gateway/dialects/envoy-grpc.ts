@@ -33,7 +33,8 @@ function parse(
   remoteAddress: string,
   metadata: HeaderFields,
 ): CheckRequest | undefined {
-  const { method, host, path, headers, peer, contextExtensions } = readCheckRequest(message);
+  const { method, host, path, headers, peer, contextExtensions, estimates } =
+    readCheckRequest(message);
   // A trace that Envoy began itself is in the metadata only.
   const { traceparent } = metadata;
   if (typeof traceparent === 'string') headers.traceparent = traceparent;
@@ -55,6 +56,7 @@ function parse(
     },
     policy: contextExtensions[POLICY],
     requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
+    estimates,
     missing: NOTHING_MISSING,
   };
 }

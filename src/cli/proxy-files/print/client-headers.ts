@@ -1,4 +1,8 @@
-import { allLimits, type ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import {
+  allLimits,
+  reserveHeadersOf,
+  type ValidFile,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
@@ -14,6 +18,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   const owned = new Set([
     ...(sources.includes('user') ? [user.header] : []),
     ...perHeader.filter((name) => verified_headers.includes(name)),
+    ...reserveHeadersOf([fallback, ...entries]),
   ]);
   const passed = new Set([
     ...(sources.includes('api_key') ? [api_key.header] : []),

@@ -1,10 +1,11 @@
 /** Lists what a request is counted against: one descriptor for each limit and partition. */
 
-import type { CheckContext } from '../check-context.ts';
+import type { CheckContext, RequestContext } from '../check-context.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from '../identity/partition.ts';
 import { reachesPrevious } from '../identity/salts.ts';
 import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../policy.ts';
+import { reservedBy } from './reserved-units.ts';
 import type { Descriptor } from './store.ts';
 
 export interface LimitDescriptor extends Descriptor {
@@ -34,9 +35,12 @@ export type CountedClient = Pick<
 > & {
   /** A partition of Envoy's rate limit filter. */
   readonly descriptor?: string;
+  readonly untrustedProxy?: boolean;
 };
 
-type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
+/** Without a request, limits reserve what they do for unknown values. */
+type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'> &
+  Partial<Pick<RequestContext, 'headers' | 'estimates'>>;
 
 export function describe(
   policies: readonly Policy[],
@@ -46,7 +50,9 @@ export function describe(
   const descriptors: LimitDescriptor[] = [];
   const { salts } = context;
   const counting = { descriptors, salts, looksBack: looksBack(policies, context) };
+  let settles = false;
   for (const policy of policies) {
+    if (policy.settles) settles = true;
     for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
@@ -55,7 +61,21 @@ export function describe(
       pushAddress(counting, counted, client.address);
     }
   }
-  return descriptors;
+  return settles ? withReservations(descriptors, client, context) : descriptors;
+}
+
+/** Only a trusted proxy says what a request reserves. */
+function withReservations(
+  descriptors: LimitDescriptor[],
+  { untrustedProxy }: CountedClient,
+  { headers, estimates }: CountingContext,
+): LimitDescriptor[] {
+  return descriptors.map((each) => {
+    const reserve = each.source.afterwards?.reserve;
+    if (typeof reserve !== 'object' || untrustedProxy !== false) return each;
+    const units = reservedBy(reserve, { headers, estimates });
+    return units === undefined ? each : { ...each, cost: Math.min(units, each.quota.burst) };
+  });
 }
 
 function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {

@@ -8,6 +8,9 @@ export type Reserve =
   /** The namespace of typed metadata that Envoy sends with a check. */
   | { readonly metadata: string };
 
+/** The namespace in which Envoy tells the tokens of a request to a language model. */
+export const REQUEST_INFO = 'envoy.ai.request_info';
+
 /** Which outcomes cost nothing. One match is enough. */
 export interface Refund {
   readonly status: ReadonlySet<number>;
@@ -56,10 +59,17 @@ function isRefunded({ status, headers, locations }: Refund, outcome: Outcome): b
   if (outcome.status !== undefined && status.has(outcome.status)) return true;
   for (const [name, value] of headers) if (outcome.headers?.get(name) === value) return true;
   const location = outcome.headers?.get('location');
-  return location !== undefined && locations.has(pathOf(location));
+  if (location === undefined || !isRedirect(outcome)) return false;
+  return locations.has(pathOf(location));
+}
+
+/** Other answers name what they created in this header. A channel may report headers without the status. */
+function isRedirect({ status = 302 }: Outcome): boolean {
+  return status >= 300 && status <= 399;
 }
 
 /** Without host, query and fragment: an application may redirect to a whole URL. */
 function pathOf(location: string): string {
-  return location.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
+  const [, origin, path] = /^(https?:\/\/[^/?#\\]+)?(\/[^?#]*)?/i.exec(location) ?? [];
+  return path ?? (origin === undefined ? '' : '/');
 }

@@ -1,10 +1,11 @@
 /**
  * The messages of Envoy's external authorization, as far as headgate reads and writes them. The field numbers are those
  * of envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/{address,base}.proto and
- * google/rpc/status.proto. Other fields are skipped, so every Envoy of API v3 is understood.
+ * google/rpc/status.proto; `request-info.ts` reads metadata. Other fields are skipped, so every Envoy of API v3 is understood.
  */
 import { type Fields, message, ProtobufReader, RepeatedTexts } from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
+import { METADATA } from './request-info.ts';
 
 /** What headgate reads of a `CheckRequest`. Texts have one character for each byte, as Node reads HTTP headers. */
 export interface EnvoyCheck {
@@ -16,6 +17,8 @@ export interface EnvoyCheck {
   readonly headers: Record<string, string>;
   peer: string | undefined;
   readonly contextExtensions: Record<string, string>;
+  /** By the namespace of the metadata. Undefined if Envoy estimates nothing. */
+  estimates: Map<string, number> | undefined;
 }
 
 interface Entry {
@@ -103,6 +106,7 @@ const ATTRIBUTES: Fields<EnvoyCheck> = {
     const { key, value } = entry(reader, EXTENSION);
     contextExtensions[key] = value;
   },
+  11: message(METADATA),
 };
 const CHECK_REQUEST: Fields<EnvoyCheck> = { 1: message(ATTRIBUTES) };
 
@@ -115,6 +119,7 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
     headers: Object.create(null),
     peer: undefined,
     contextExtensions: Object.create(null),
+    estimates: undefined,
   };
   new ProtobufReader(bytes).fieldsUntil(bytes.length, CHECK_REQUEST, check);
   return check;

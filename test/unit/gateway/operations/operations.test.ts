@@ -388,6 +388,31 @@ describe('policies', () => {
       ...{ limits: ['3 requests per hour, per client'], on_store_failure: 'deny' },
     });
   });
+  test('are listed with what limits reserve and refund', async () => {
+    const policies = policySetFrom(`
+version: 1
+identity: { verified_headers: [x-reserve] }
+default:
+  limits:
+    - { rate: 9000/1h, algorithm: fixed-window, unit: tokens, reserve: { header: x-reserve }, unknown: 800 }
+    - { rate: 9000/1d, algorithm: fixed-window, unit: tokens, reserve: { metadata: envoy.ai.request_info }, unknown: 800 }
+    - { rate: 9000/month, unit: tokens, reserve: 50, unknown: 800, refund: { status: [404, 500] } }
+    - { rate: 5/5min, refund: { status: [204], header: { x-login: ok }, location: /account } }`);
+    const { operate, visit } = setUp({ policies });
+    const [listed] = (await operate('listPolicies')).policies;
+    expect(listed?.limits).toEqual([
+      '9000 tokens per hour, per client, reserves header x-reserve, unknown 800',
+      '9000 tokens per day, per client, reserves metadata envoy.ai.request_info, unknown 800',
+      '9000 tokens per month, per client, reserves 50, unknown 800, refunds status 404 or status 500',
+      '5 requests per 5 minutes, per client, refunds status 204 or header x-login: ok or location /account',
+    ]);
+    await visit(LOGIN);
+    const { limits } = await operate('inspect', { client: CLIENT });
+    expect(limits.map(({ allows, remaining }) => [allows, remaining])).toContainEqual([
+      '9000 tokens per month, reserves 50, unknown 800, refunds status 404 or status 500',
+      8_950,
+    ]);
+  });
 
   test('change their mode until it is restored', async () => {
     const { operate, visit, audit } = setUp();

@@ -44,6 +44,17 @@ test.each(['envoy', 'envoy-grpc'])(
   },
 );
 
+test.each(['nginx', 'envoy', 'caddy', 'haproxy', 'traefik'])(
+  '%s must set the header by which a limit reserves',
+  (proxy) => {
+    const policies = `
+version: 1
+identity: { sources: [ip], verified_headers: [x-reserve] }
+default: { limits: [{ rate: 9/1h, algorithm: fixed-window, unit: tokens, reserve: { header: x-reserve }, unknown: 9 }] }`;
+    expect(proxyConfigOf(proxy, policies).toLowerCase()).toContain('x-reserve');
+  },
+);
+
 test('there is a file for every proxy', () => {
   expect(PROXIES).toEqual(Object.keys(FILES));
 });
