@@ -19,7 +19,7 @@ export function createSettling(options: SettlingOptions) {
   const { policies, keys, lifeMs, now, events } = options;
   /** A gateway that is started again is another one. */
   const gateway = randomBytes(GATEWAY_BYTES).toString('latin1');
-  const { apply, close } = createApply({ ...options, gateway });
+  const { apply, retry, close } = createApply({ ...options, gateway });
   const refused = (channel: Channel, verdict: SettleVerdict, policy = 'none') => {
     events.counted(policy, channel, verdict);
     return verdict;
@@ -41,6 +41,7 @@ export function createSettling(options: SettlingOptions) {
       return sealToken({ endsMs, gateway, mode, parts: parts.map(namedPart) }, keys);
     },
     settle,
+    retry,
     close,
   };
 }
