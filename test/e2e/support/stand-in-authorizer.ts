@@ -1,7 +1,16 @@
 /** Allows every request, over HTTP and gRPC, with the token of the test: for what proxies do with it. */
 import { createServer } from 'node:http';
-import { createServer as createHttp2Server } from 'node:http2';
-import { type LocalServer, listenLocally } from '../../support/local-server.ts';
+import { fileURLToPath } from 'node:url';
+import { Server, ServerCredentials, type ServerReadableStream } from '@grpc/grpc-js';
+import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
+import { listenLocally } from '../../support/local-server.ts';
+
+/** What Envoy's access log says about one request. */
+export interface LoggedRequest {
+  readonly token: string | undefined;
+  readonly tokens: number | undefined;
+  readonly details: string;
+}
 
 export interface StandInAuthorizer extends AsyncDisposable {
   /** Ports, for HTTP and gRPC. */
@@ -9,12 +18,29 @@ export interface StandInAuthorizer extends AsyncDisposable {
   readonly grpc: number;
   /** Method and target of each request over HTTP, in order. */
   readonly targets: string[];
+  /** From the access log over gRPC, in order. */
+  readonly logged: LoggedRequest[];
   /** Sent with every allow, unless undefined. */
   token: string | undefined;
 }
 
+const DEPENDENCIES = fileURLToPath(
+  new URL('../../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
+);
+const PROTOS = loadSync(
+  ['envoy/service/auth/v3/external_auth.proto', 'envoy/service/accesslog/v3/als.proto'],
+  {
+    keepCase: true,
+    includeDirs: ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'].map(
+      (folder) => DEPENDENCIES + folder,
+    ),
+  },
+);
+const serviceOf = (name: string) => PROTOS[name] as ServiceDefinition;
+
 export async function startStandInAuthorizer(): Promise<StandInAuthorizer> {
   const targets: string[] = [];
+  const logged: LoggedRequest[] = [];
   const standIn: { token: string | undefined } = { token: undefined };
   const http = await listenLocally(
     createServer((request, response) => {
@@ -23,44 +49,73 @@ export async function startStandInAuthorizer(): Promise<StandInAuthorizer> {
       response.writeHead(200, { ...token, 'Content-Length': 0 }).end();
     }),
   );
-  const grpc = await listenToChecks(() => standIn.token);
+  const server = new Server();
+  server.addService(serviceOf('envoy.service.auth.v3.Authorization'), {
+    Check: (_: unknown, answer: (error: null, message: object) => void) =>
+      answer(null, allow(standIn.token)),
+  });
+  server.addService(serviceOf('envoy.service.accesslog.v3.AccessLogService'), {
+    StreamAccessLogs: (stream: ServerReadableStream<LogMessage, object>) => {
+      stream.on('data', (message) => logged.push(...requestsOf(message)));
+      stream.on('error', () => {});
+    },
+  });
+  const credentials = ServerCredentials.createInsecure();
+  const grpc = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', credentials, (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    ),
+  );
   return Object.assign(standIn, {
     headgate: http.port,
-    grpc: grpc.port,
+    grpc,
     targets,
+    logged,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([http[Symbol.asyncDispose](), grpc[Symbol.asyncDispose]()]);
+      server.forceShutdown();
+      await http[Symbol.asyncDispose]();
     },
   });
 }
 
-function listenToChecks(token: () => string | undefined): Promise<LocalServer> {
-  const server = createHttp2Server();
-  server.on('stream', (stream) => {
-    stream.resume();
-    stream.on('end', () => {
-      stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-      stream.end(allow(token()));
-    });
+function allow(token: string | undefined): object {
+  if (token === undefined) return { status: { code: 0 }, ok_response: {} };
+  const header = { key: 'x-headgate-settle', value: token };
+  return {
+    status: { code: 0 },
+    ok_response: { headers: [{ header, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' }] },
+    dynamic_metadata: { fields: { settle: { stringValue: token } } },
+  };
+}
+
+interface LogMessage {
+  readonly http_logs?: {
+    readonly log_entry: readonly {
+      readonly common_properties: {
+        readonly metadata?: {
+          readonly filter_metadata: Readonly<
+            Record<string, { readonly fields: Readonly<Record<string, Value>> }>
+          >;
+        };
+      };
+      readonly response: { readonly response_code_details: string };
+    }[];
+  };
+}
+
+interface Value {
+  readonly stringValue?: string;
+  readonly numberValue?: number;
+}
+
+function requestsOf({ http_logs }: LogMessage): LoggedRequest[] {
+  return (http_logs?.log_entry ?? []).map(({ common_properties: { metadata }, response }) => {
+    const found = (namespace: string, key: string) =>
+      metadata?.filter_metadata[namespace]?.fields[key];
+    return {
+      token: found('envoy.filters.http.ext_authz', 'settle')?.stringValue,
+      tokens: found('headgate', 'tokens')?.numberValue,
+      details: response.response_code_details,
+    };
   });
-  return listenLocally(server);
 }
-
-/** A CheckResponse in its gRPC frame. Its ok_response (3) has the header as HeaderValueOption (2), which overwrites. */
-function allow(token: string | undefined): Buffer {
-  const header = (value: string) =>
-    field(2, [field(1, [text(1, 'x-headgate-settle'), text(2, value)]), Buffer.from([0x18, 2])]);
-  const message = field(3, token === undefined ? [] : [header(token)]);
-  const frame = Buffer.alloc(5);
-  frame.writeUInt32BE(message.length, 1);
-  return Buffer.concat([frame, message]);
-}
-
-/** A field of protobuf with a length below 128 bytes. */
-function field(number: number, parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);
-}
-
-const text = (number: number, value: string) => field(number, [Buffer.from(value)]);
