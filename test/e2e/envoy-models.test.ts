@@ -1,13 +1,16 @@
 /** deploy/envoy/openai.yaml: Envoy reports the tokens of each answer with the token of its request, also if it was cut. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
 import { call } from '../support/http.ts';
-import { type ModelServer, produced, startModelServer } from '../support/model/model-server.ts';
+import { findProgram } from '../support/programs.ts';
 import { type RunningProxy, startEnvoyForModels } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
+import { temporaryFile } from '../support/temporary.ts';
+import { type ModelServer, produced, startModelServer } from './support/model/model-server.ts';
 import {
   type LoggedRequest,
   type StandInAuthorizer,
@@ -26,16 +29,35 @@ default: { limits: [600/1min] }
 policies:
   - { name: models, match: { method: POST, path: /v1/* }, limits: [60/1min], on_gateway_failure: deny }
 `;
+const SHIPPED = readFileSync(new URL('../../deploy/envoy/openai.yaml', import.meta.url), 'utf8');
+/** Commented out in the file. */
+const ESTIMATES =
+  /#- name: envoy.filters.http.ai_protocol_manager[\s\S]*#typed_metadata_context_namespaces/;
 const ADDED = /^ *# settle: (?!end$)[\s\S]*?# settle: end\n/gm;
 
 test('it is what headgate proxy-config prints, with what it adds between marks', () => {
-  const shipped = readFileSync(new URL('../../deploy/envoy/openai.yaml', import.meta.url), 'utf8');
   const printed = parse(proxyConfigOf('envoy-grpc', POLICIES));
-  expect(shipped.match(ADDED)?.length).toBeGreaterThan(4);
-  expect(parse(shipped.replace(ADDED, ''))).toEqual(printed);
+  expect(SHIPPED.match(ADDED)?.length).toBeGreaterThan(4);
+  expect(parse(SHIPPED.replace(ADDED, ''))).toEqual(printed);
 });
 
 describe.skipIf(inject('programs').envoy === undefined)('through Envoy', () => {
+  test('is valid with the estimates of requests, too', () => {
+    using files = new DisposableStack();
+    const estimating = SHIPPED.replace(ESTIMATES, (block) =>
+      block.replaceAll(/^( *)#(?! \S)/gm, '$1'),
+    );
+    expect(estimating).toContain(
+      '\n                  - name: envoy.filters.http.ai_protocol_manager\n',
+    );
+    expect(estimating).toContain('\n                      typed_metadata_context_namespaces: [');
+    const file = temporaryFile(files, estimating, 'openai.yaml');
+    const envoy = findProgram('envoy') ?? 'envoy';
+    expect(() =>
+      execFileSync(envoy, ['--mode', 'validate', '-c', file], { stdio: 'pipe' }),
+    ).not.toThrow();
+  });
+
   const stack = new AsyncDisposableStack();
   let authorizer: StandInAuthorizer;
   let model: ModelServer;

@@ -29,11 +29,15 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
 }
 
+/** Keys of limits. */
+const CHARGING: ReadonlySet<string> = new Set(['reserve', 'refund']);
+
 /** Whether some limit charges afterwards, so that the application needs the token of each request. */
 export function chargesAfterwards({ fallback, entries }: Readings): boolean {
   return [fallback, ...entries]
     .flatMap(allLimits)
-    .some((limit) => ['reserve', 'refund'].some((key) => key in limit));
+    .flatMap(Object.entries)
+    .some(([key, value]) => CHARGING.has(key) && value !== undefined);
 }
 
 /** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */

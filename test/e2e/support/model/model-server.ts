@@ -11,7 +11,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { type LocalServer, listenLocally } from '../local-server.ts';
+import { setImmediate } from 'node:timers/promises';
+import { type LocalServer, listenLocally } from '../../../support/local-server.ts';
 import { type Ending, type ModelApi, STREAMS, type Usage, WHOLE } from './answers.ts';
 
 export const TOKENS = 20;
@@ -45,6 +46,8 @@ export interface ModelServer extends LocalServer {
 export interface ModelServerOptions {
   /** Called when an answer has ended, however it has. Units are undefined if it had no usage. */
   readonly onEnd?: (answer: ModelAnswer, tokens: number | undefined) => void;
+  /** Answers requests of other paths, in place of a 404. */
+  readonly others?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 interface ModelRequest {
@@ -67,13 +70,14 @@ interface Exchange {
 
 export async function startModelServer({
   onEnd = () => {},
+  others = (_, response) => void response.writeHead(404).end(),
 }: ModelServerOptions = {}): Promise<ModelServer> {
   const answers: ModelAnswer[] = [];
   const pace = new Pace();
   const server = createServer(async (message, response) => {
     const exchange = await exchangeOf(message, response);
     if (exchange === undefined) {
-      response.writeHead(404).end();
+      others(message, response);
       return;
     }
     const { answer, request } = exchange;
@@ -173,7 +177,8 @@ async function stream(exchange: Exchange, pace: Pace): Promise<void> {
   for (const event of events.start(ending.usage)) await send(response, event);
   const sent = request.model === 'cut' ? Math.floor(output / 2) : Math.min(output, MOST_EVENTS);
   for (let i = 0; i < sent && !response.destroyed; i++) {
-    if (request.model === 'slow') await pace.allows(i);
+    // Tokens come one by one, so that a stream can be cut between them.
+    await (request.model === 'slow' ? pace.allows(i) : setImmediate());
     if (response.destroyed) break;
     await send(response, events.token(i));
     answer.output++;
