@@ -28,6 +28,7 @@ const part = (parts: Partial<TokenPart> = {}): TokenPart => ({
 const BODY: TokenBody = {
   endsMs: NOON_MS + 900_000,
   gateway: '\x00\x01\x02\xfd\xfe\xff',
+  serial: 2 ** 32 - 1,
   mode: 'enforced',
   parts: [part(), part({ form: 56, partition: partition('i', 'network') })],
 };
@@ -54,6 +55,7 @@ describe('a token', () => {
     expect(idOf(BODY)).toMatch(/^[\w-]{16}$/);
     expect(idOf(BODY)).toBe(idOf(BODY));
     expect(idOf(other)).not.toBe(idOf(BODY));
+    expect(idOf({ ...BODY, serial: 7 })).not.toBe(idOf(BODY));
   });
 
   test('comes back whatever was reserved', () => {
@@ -79,6 +81,7 @@ describe('a token', () => {
     const body = fc.record({
       endsMs: fc.constant(NOON_MS + 900_000),
       gateway: fc.constant(BODY.gateway),
+      serial: fc.nat(2 ** 32 - 1),
       mode: fc.constantFrom('enforced' as const, 'local' as const),
       parts: fc.array(anyPart, { minLength: 1, maxLength: 8 }),
     });
