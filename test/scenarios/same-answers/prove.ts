@@ -16,7 +16,7 @@ export const scenario = defineScenario({
       const open = () => openRedisStore(client);
       await expectSameAnswers(traffic, () => openMemoryStore(), open, share * turns).then(
         () => console.log(`${Math.ceil(share * turns)} turns: ${name}`),
-        (error: Error) => wrong.push(`${name}: ${error.message}`),
+        (error: Error) => wrong.push(`${name}: ${error.message}\n${String(error.cause)}`),
       );
     }
     client.disconnect();
