@@ -1,6 +1,7 @@
 /** What every store must do. The test sets the clock, so no test waits. */
 import { describe, expect, test } from 'vitest';
 import type { CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
+import type { SettlementStore } from '../../src/gateway/core/counting/settlement.ts';
 import {
   ALGORITHMS,
   type Descriptor,
@@ -9,7 +10,6 @@ import {
   type Quota,
   type QuotaReader,
   type QuotaStore,
-  type SettlementStore,
 } from '../../src/gateway/core/counting/store.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { describeCharges } from './charges.contract.ts';

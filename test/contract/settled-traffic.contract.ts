@@ -1,12 +1,8 @@
 /** Random takes and settlements: late, twice, in any order, of any size, across resets. */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
-import {
-  ALGORITHMS,
-  type Algorithm,
-  type Quota,
-  type SettledPart,
-} from '../../src/gateway/core/counting/store.ts';
+import type { SettledPart } from '../../src/gateway/core/counting/settlement.ts';
+import { ALGORITHMS, type Algorithm, type Quota } from '../../src/gateway/core/counting/store.ts';
 import { withinTheLifeOfKeys } from '../scenarios/same-answers/run.ts';
 import { quotaOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';

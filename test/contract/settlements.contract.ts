@@ -1,10 +1,10 @@
 /** What every store must do when it learns what requests turned out to cost. */
 import { describe, expect, test } from 'vitest';
+import type { SettledPart } from '../../src/gateway/core/counting/settlement.ts';
 import {
   ALGORITHMS,
   type Algorithm,
   MAX_FIXED_UNITS,
-  type SettledPart,
 } from '../../src/gateway/core/counting/store.ts';
 import { calendarQuota, descriptorOf, quotaOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';

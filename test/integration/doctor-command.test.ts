@@ -350,6 +350,19 @@ describe.each(PROXIES)('the file of %s', (proxy) => {
     expect(complaints(await examine(written, everywhere))).not.toContain('other-gateway-address');
   });
 
+  test('that passes no settle token is a warning if a limit charges afterwards', async () => {
+    const settling = POLICIES.replace(
+      '[9/1h]',
+      '[{ rate: 9/1h, refund: { status: [401] } }, 99/1d]',
+    );
+    const policies = ['--policies', fileWith(settling)];
+    const ids = async (text: string) =>
+      complaints(await diagnose([...policies, '--proxy-file', fileWith(text)], await freePorts()));
+    expect(await ids(written)).not.toContain('settle-token-not-passed');
+    const old = written.replaceAll(/x-headgate-settle/gi, 'X-Other');
+    expect(await ids(old)).toContain('settle-token-not-passed');
+  });
+
   test('with the routes of another policy file, or none, is an error', async () => {
     const other = POLICIES.replace('/login', '/session');
     const text = withUser(proxyConfigOf(proxy, other));

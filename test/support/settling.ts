@@ -5,7 +5,7 @@ import type {
   SettledState,
   Settlement,
   SettlementStore,
-} from '../../src/gateway/core/counting/store.ts';
+} from '../../src/gateway/core/counting/settlement.ts';
 import {
   compilePolicy,
   type Limit,

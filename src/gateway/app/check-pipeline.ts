@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, type CheckOptions, createCheck } from '../core/check.ts';
 import type { Decision, Denied } from '../core/counting/decision.ts';
 import type { HeaderWatch, HeaderWatchEvents } from '../core/header-watch.ts';
@@ -10,7 +11,8 @@ import { inSpan, type Tracing } from '../telemetry/tracing/tracing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { SharedState } from './shared-state.ts';
 
-export interface CheckPipelineOptions extends Pick<GatewayOptions, 'policies' | 'now'> {
+export interface CheckPipelineOptions
+  extends Pick<GatewayOptions, 'environment' | 'policies' | 'now'> {
   readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
   readonly denials: Denials;
   readonly headerWatch: HeaderWatch;
@@ -34,7 +36,7 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
 
 /** A sampled check is made for its span; all others share one. */
 function checkFor(given: CheckPipelineOptions): Check {
-  const { shared, denials, telemetry, tracing, issueToken } = given;
+  const { shared, denials, telemetry, tracing, issueToken, environment } = given;
   const { backend, local, salts, overrides } = shared;
   const { decisions, proxies } = telemetry;
   const { newId, wouldDeny } = denialEvents(denials, decisions);
@@ -45,6 +47,9 @@ function checkFor(given: CheckPipelineOptions): Check {
     overrides,
     newId,
     issueToken,
+    // A store in this process is never late.
+    deadline:
+      environment.redis && (() => sleep(environment.storeTimeoutMs, undefined, { ref: false })),
     observer: {
       identified: decisions.identified,
       unmatched: decisions.unmatched,

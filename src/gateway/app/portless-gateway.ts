@@ -45,7 +45,8 @@ export async function createPortlessGateway(options: GatewayOptions) {
     },
     onFault: decisions.checkFailed,
   });
-  const { issueToken, settle } = openSettling({ ...options, shared });
+  const { issueToken, settle, retry } = openSettling({ ...options, shared });
+  shared.settleLaterWith(retry);
   const answering = { ...options, shared, denials, tracing, handle, issueToken };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });

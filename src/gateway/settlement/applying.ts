@@ -2,13 +2,13 @@
 import { KEY_PREFIX } from '../core/counting/descriptor.ts';
 import { type Afterwards, type Outcome, unitsOf } from '../core/counting/outcome.ts';
 import type { ReservedPart } from '../core/counting/reservation.ts';
-import {
-  type SettledPart,
-  type Settlement,
-  type SettlementStore,
-  type SettleResult,
-  StoreError,
-} from '../core/counting/store.ts';
+import type {
+  SettledPart,
+  Settlement,
+  SettlementStore,
+  SettleResult,
+} from '../core/counting/settlement.ts';
+import { StoreError } from '../core/counting/store.ts';
 import type { Channel, SettleVerdict } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
@@ -92,6 +92,12 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
           return countAll(reported, isWaiting ? 'waiting' : 'lost');
         },
       });
+    },
+    /** Settles this until that succeeds, or it ends. */
+    retry(settlement: Settlement): void {
+      const ignore = () => {};
+      const untilMs = settlement.endsMs;
+      waiting.add({ settlement, untilMs, onSettled: ignore, onLost: ignore });
     },
     close: () => waiting.close(),
   };

@@ -19,7 +19,8 @@ export function createSettling(options: SettlingOptions) {
   const { policies, keys, lifeMs, now, events } = options;
   /** A gateway that is started again is another one. */
   const gateway = randomBytes(GATEWAY_BYTES).toString('latin1');
-  const { apply, close } = createApply({ ...options, gateway });
+  let serial = 0;
+  const { apply, retry, close } = createApply({ ...options, gateway });
   const refused = (channel: Channel, verdict: SettleVerdict, policy = 'none') => {
     events.counted(policy, channel, verdict);
     return verdict;
@@ -38,9 +39,11 @@ export function createSettling(options: SettlingOptions) {
         events.reserved(name);
       }
       const endsMs = momentMs + lifeMs;
-      return sealToken({ endsMs, gateway, mode, parts: parts.map(namedPart) }, keys);
+      serial = (serial + 1) >>> 0;
+      return sealToken({ endsMs, gateway, serial, mode, parts: parts.map(namedPart) }, keys);
     },
     settle,
+    retry,
     close,
   };
 }

@@ -2,9 +2,10 @@
  * Settle tokens: an admitted request's reservation in base64url, signed with HMAC-SHA-256 (RFC 2104), so that any gateway
  * with the key can settle it and nobody can make one.
  *
- * Bytes: version 1, key id 4, moment 6 (milliseconds since the epoch), life 4 (seconds), gateway 6, mode 1; the partitions, a
- * count of 1 and each packed; for each limit its digest 6, its units and how many milliseconds after the moment they were taken, both as
- * varints, a count of 1, and as many pairs of form 1 and number of the partition 1; the first 16 bytes of the signature.
+ * Bytes: version 1, key id 4, moment 6 (milliseconds since the epoch), life 4 (seconds), gateway 6, serial number 4, mode 1;
+ * the partitions, a count of 1 and each packed; for each limit its digest 6, its units and how many milliseconds after the
+ * moment they were taken, both as varints, a count of 1, and as many pairs of form 1 and number of the partition 1; the first
+ * 16 bytes of the signature.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Reservation } from '../core/counting/reservation.ts';
@@ -20,7 +21,7 @@ const MOST_BYTES = (LONGEST_TOKEN / 4) * 3;
 const VERSION = 1;
 export const GATEWAY_BYTES = 6;
 const MAC_BYTES = 16;
-const HEAD_BYTES = 22;
+const HEAD_BYTES = 26;
 /** As many bytes of the signature name a settlement: 16 characters. */
 const ID_BYTES = 12;
 const MODES = ['enforced', 'local'] as const;
@@ -37,6 +38,8 @@ export interface TokenBody extends Pick<Reservation, 'mode'> {
   readonly endsMs: number;
   /** Which process made it: 6 bytes, one character for each. */
   readonly gateway: string;
+  /** Tells apart the tokens of this process for one client in one millisecond: 0 to 2^32 - 1. */
+  readonly serial: number;
   readonly parts: readonly TokenPart[];
 }
 
@@ -61,6 +64,7 @@ export function sealToken(body: TokenBody, keys: SigningKeys): string {
   writer.number(momentMs, 6);
   writer.number(Math.ceil((body.endsMs - momentMs) / 1000), 4);
   writer.bytes(body.gateway);
+  writer.number(body.serial, 4);
   writer.number(MODES.indexOf(body.mode), 1);
   writer.bytes(packed);
   const signed = Buffer.from(writer.text, 'latin1');
@@ -131,6 +135,7 @@ function readBody(reader: ByteReader): TokenBody | undefined {
   const firstMs = reader.number(6);
   const endsMs = firstMs + 1000 * reader.number(4);
   const gateway = reader.bytes(GATEWAY_BYTES);
+  const serial = reader.number(4);
   const mode = MODES[reader.number(1)];
   const partitions = Array.from({ length: reader.number(1) }, () => readPartition(reader));
   const parts: TokenPart[] = [];
@@ -146,5 +151,5 @@ function readBody(reader: ByteReader): TokenBody | undefined {
     }
   }
   if (mode === undefined || reader.isCut) return undefined;
-  return { endsMs, gateway, mode, parts };
+  return { endsMs, gateway, serial, mode, parts };
 }

@@ -1,10 +1,6 @@
 /** Settlements that the store did not take, because it failed. They count once, so trying again is safe. */
-import {
-  type Settlement,
-  type SettlementStore,
-  type SettleResult,
-  StoreError,
-} from '../core/counting/store.ts';
+import type { Settlement, SettlementStore, SettleResult } from '../core/counting/settlement.ts';
+import { StoreError } from '../core/counting/store.ts';
 
 export interface WaitingOptions {
   readonly store: SettlementStore;

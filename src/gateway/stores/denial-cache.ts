@@ -12,15 +12,8 @@
  * the true wait at that moment, but it does not include what other clients of a shared limit have used since.
  */
 import { LRUCache } from 'lru-cache';
-import type {
-  Descriptor,
-  QuotaState,
-  QuotaStore,
-  Settlement,
-  SettlementStore,
-  SettleResult,
-  TakeResult,
-} from '../core/counting/store.ts';
+import type { Settlement, SettlementStore, SettleResult } from '../core/counting/settlement.ts';
+import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/counting/store.ts';
 
 export interface DenialCacheOptions {
   readonly store: QuotaStore & SettlementStore;

@@ -1,10 +1,6 @@
 /** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
-import {
-  type QuotaStore,
-  type SettlementStore,
-  StoreError,
-  type StoreErrorReason,
-} from '../core/counting/store.ts';
+import type { SettlementStore } from '../core/counting/settlement.ts';
+import { type QuotaStore, StoreError, type StoreErrorReason } from '../core/counting/store.ts';
 
 export interface Gate {
   /** Undefined if the store may be called. Called for every request. */

@@ -1,6 +1,7 @@
 /** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
-import type { Descriptor, LocalLimiter, Quota, SettlementStore } from '../core/counting/store.ts';
+import type { SettlementStore } from '../core/counting/settlement.ts';
+import type { Descriptor, LocalLimiter, Quota } from '../core/counting/store.ts';
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 

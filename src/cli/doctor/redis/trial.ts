@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
+import type { SettlementStore } from '../../../gateway/core/counting/settlement.ts';
 import {
   ALGORITHMS,
   type Descriptor,
   type Quota,
   type QuotaStore,
-  type SettlementStore,
 } from '../../../gateway/core/counting/store.ts';
 import {
   READ_OVERRIDES_SCRIPT,

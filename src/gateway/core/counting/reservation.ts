@@ -16,7 +16,7 @@ export interface ReservedPart {
   /** Whose counter it is, as in the store key. */
   readonly partition: string;
   readonly units: number;
-  /** The clock of the store when they were taken, milliseconds since the epoch. Groups are taken one after the other. */
+  /** The clock of the store when they were taken, milliseconds since the epoch. Groups, and slots of a cluster, are taken one after the other. */
   readonly momentMs: number;
 }
 
@@ -27,10 +27,10 @@ export function reservationOf(groups: readonly Counted[]): Reservation | undefin
   for (const { descriptors, result, mode: counted } of groups) {
     if (result === undefined || !result.admitted || (counted !== 'enforced' && counted !== 'local'))
       continue;
-    for (const { source, key, cost } of descriptors) {
+    for (const [i, { source, key, cost }] of descriptors.entries()) {
       if (source.afterwards === undefined) continue;
-      const partition = partitionOf(key);
-      parts.push({ limit: source, partition, units: cost, momentMs: result.nowMs });
+      const momentMs = result.states[i]?.takenAtMs ?? result.nowMs;
+      parts.push({ limit: source, partition: partitionOf(key), units: cost, momentMs });
       mode = counted;
     }
   }

@@ -20,10 +20,6 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
 export const MAX_LIMIT = 1_000_000;
 export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
 export const MAX_FIXED_UNITS = 2 ** 52;
-/** Units x windowMs that settlements make a counter or a bucket hold at most: sums of two such numbers are exact. */
-export const MAX_SETTLED = 2 ** 52;
-/** How long a settlement may come after its reservation at most. */
-export const MAX_SETTLE_WITHIN_MS = 86_400_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
 export interface Quota {
@@ -83,6 +79,8 @@ export interface QuotaState {
   readonly retryAfterMs: number;
   /** Only of a request that was denied: the units that it took here all the same, as a charge or in an earlier slot. */
   readonly taken?: number;
+  /** When they were taken, if that was at another moment than `nowMs` of the result: in another slot of a cluster. */
+  readonly takenAtMs?: number;
 }
 
 /** Units that must be left for a request of this cost, except in a fixed window. */
@@ -112,48 +110,6 @@ export interface TakeResult {
   readonly states: readonly (QuotaState | undefined)[];
   /** The store's clock at the take, in milliseconds since the epoch. */
   readonly nowMs: number;
-}
-
-/** What one request turned out to cost. It changes the counters once, however often it is sent. */
-export interface Settlement {
-  /** Unique among requests: marks that are kept beside the counters have it in their names. */
-  readonly id: string;
-  /** Until when the marks are kept, milliseconds since the epoch. */
-  readonly endsMs: number;
-  readonly parts: readonly SettledPart[];
-}
-
-export interface SettledPart {
-  readonly key: string;
-  readonly quota: Quota;
-  /** When the units were reserved, by the clock of the store, in milliseconds since the epoch. */
-  readonly momentMs: number;
-  readonly reserved: number;
-  /** 0 or more. */
-  readonly used: number;
-}
-
-/**
- * `settled`: the count is right now. `gone`: what was to be given back no longer counts. `reset`: the counter was reset
- * after the reservation. `repeated`: it was settled before. `ended`: by the clock of the store, `endsMs` has passed, so the
- * marks may be gone. Only `settled` changes a count.
- */
-export type SettledState = 'settled' | 'gone' | 'reset' | 'repeated' | 'ended';
-
-export interface SettleResult {
-  /** In the order of the parts. */
-  readonly parts: readonly { readonly state: SettledState; readonly cut: number }[];
-}
-
-export interface SettlementStore {
-  /**
-   * Corrects each counter by `used - reserved`, at the moment of the reservation for what is given back, and now for a
-   * surplus. A surplus may go beyond the limit, by the limit at most, and as far as counts are exact: `cut` is what was left
-   * out. Rejects with a StoreError; the settlement can then be sent again.
-   * A log gives back the request of that millisecond, if it cost 1; a counter, units of the moment's window or none if that
-   * is older than the previous one; a bucket, what has not flowed back since; a fixed window, units while it lasts.
-   */
-  settle(settlement: Settlement): SettleResult | Promise<SettleResult>;
 }
 
 export interface QuotaStore {

@@ -1,4 +1,10 @@
 /** Counts in this process. It is also the model for the Redis script: tests compare every answer of the two. */
+import type {
+  SettledPart,
+  Settlement,
+  SettlementStore,
+  SettleResult,
+} from '../../core/counting/settlement.ts';
 import {
   type Algorithm,
   changesCount,
@@ -9,10 +15,6 @@ import {
   type QuotaReader,
   type QuotaState,
   type QuotaStore,
-  type SettledPart,
-  type Settlement,
-  type SettlementStore,
-  type SettleResult,
   type TakeResult,
 } from '../../core/counting/store.ts';
 import { FixedWindow } from './fixed-window.ts';

@@ -1,4 +1,5 @@
-import type { Descriptor, Quota, QuotaState, SettledPart } from '../../core/counting/store.ts';
+import type { SettledPart } from '../../core/counting/settlement.ts';
+import type { Descriptor, Quota, QuotaState } from '../../core/counting/store.ts';
 
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
 

@@ -4,8 +4,8 @@ import {
   type SettledPart,
   type SettledState,
   type Settlement,
-  StoreError,
-} from '../../core/counting/store.ts';
+} from '../../core/counting/settlement.ts';
+import { StoreError } from '../../core/counting/store.ts';
 import { MeterTable } from './meter.ts';
 
 interface Mark {

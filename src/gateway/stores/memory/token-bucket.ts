@@ -2,9 +2,9 @@
  * Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). Debt is counted in units x windowMs, and every millisecond
  * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
+import { MAX_SETTLED } from '../../core/counting/settlement.ts';
 import {
   changesCount,
-  MAX_SETTLED,
   type Quota,
   type QuotaState,
   unitsNeeded,

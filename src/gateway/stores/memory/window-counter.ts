@@ -2,9 +2,9 @@
  * Approximate sliding window. It adds the units of the current window to those of the previous one, weighted by the part
  * of it that lies within the last `windowMs`. Windows are aligned to the epoch. Sums stay below 2^53, so they are exact.
  */
+import { MAX_SETTLED } from '../../core/counting/settlement.ts';
 import {
   changesCount,
-  MAX_SETTLED,
   type Quota,
   type QuotaState,
   unitsNeeded,

@@ -1,5 +1,5 @@
 /** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
-import { MAX_SETTLE_WITHIN_MS } from '../../core/counting/store.ts';
+import { MAX_SETTLE_WITHIN_MS } from '../../core/counting/settlement.ts';
 import type { RedisClient } from './client.ts';
 import { type CountingConnection, callRedis } from './counting-connection.ts';
 import { withDeadline } from './failures.ts';

@@ -10,16 +10,18 @@
 import { randomUUID } from 'node:crypto';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import {
-  type Descriptor,
   MAX_SETTLE_WITHIN_MS,
-  type PeekResult,
-  type QuotaReader,
-  type QuotaState,
-  type QuotaStore,
   type SettledPart,
   type Settlement,
   type SettlementStore,
   type SettleResult,
+} from '../../core/counting/settlement.ts';
+import {
+  type Descriptor,
+  type PeekResult,
+  type QuotaReader,
+  type QuotaState,
+  type QuotaStore,
   StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';
@@ -123,8 +125,8 @@ export class ClusterStore implements QuotaStore, QuotaReader, SettlementStore {
       for (const [i, descriptor] of group.entries()) {
         const state = result.states[i] as QuotaState;
         const taken = result.admitted ? given[i]?.cost : state.taken;
-        const isKept = taken !== undefined && !descriptor.givesBack;
-        states.set(descriptor, isKept ? { ...state, taken } : state);
+        if (descriptor.givesBack) states.set(descriptor, { ...state, takenAtMs: result.nowMs });
+        else states.set(descriptor, taken === undefined ? state : { ...state, taken });
         if (taken !== undefined) earlier.took(descriptor, taken, result.nowMs);
       }
       nowMs = result.nowMs;

@@ -1,9 +1,5 @@
-import {
-  changesCount,
-  type Descriptor,
-  isCharge,
-  type SettledPart,
-} from '../../core/counting/store.ts';
+import type { SettledPart } from '../../core/counting/settlement.ts';
+import { changesCount, type Descriptor, isCharge } from '../../core/counting/store.ts';
 import type { IndebtedDescriptor } from './take-script.ts';
 
 /** What a request did in earlier slots, which the script in a later slot cannot read. */

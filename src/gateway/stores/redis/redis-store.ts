@@ -1,12 +1,10 @@
 /** Counts in Redis: takes and settlements in batches, and what operators read and reset. */
+import type { Settlement, SettlementStore, SettleResult } from '../../core/counting/settlement.ts';
 import {
   type Descriptor,
   type PeekResult,
   type QuotaReader,
   type QuotaStore,
-  type Settlement,
-  type SettlementStore,
-  type SettleResult,
   StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';

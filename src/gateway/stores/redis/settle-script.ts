@@ -1,12 +1,12 @@
 /** The script that settles, lua/settle.lua, and its arguments and replies. */
 import { hash } from 'node:crypto';
-import {
-  type SettledPart,
-  type SettledState,
-  type Settlement,
-  type SettleResult,
-  StoreError,
-} from '../../core/counting/store.ts';
+import type {
+  SettledPart,
+  SettledState,
+  Settlement,
+  SettleResult,
+} from '../../core/counting/settlement.ts';
+import { StoreError } from '../../core/counting/store.ts';
 import { readLuaScript } from './lua-script.ts';
 import { type Clocks, numbersOf, ScriptRows, unreadable } from './script-rows.ts';
 

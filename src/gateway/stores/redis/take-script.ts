@@ -1,10 +1,10 @@
 /** The scripts that count, lua/take.lua and lua/peek.lua, and their arguments and replies. */
 import { hash } from 'node:crypto';
+import { MAX_SETTLED } from '../../core/counting/settlement.ts';
 import {
   type Descriptor,
   isCharge,
   MAX_LIMIT,
-  MAX_SETTLED,
   type PeekResult,
   type QuotaState,
   type TakeResult,

@@ -45,6 +45,7 @@ function setUp(tracing: Tracing = NO_TRACING) {
     overrides: { current: NO_OVERRIDES },
   };
   const handle = createCheckPipeline({
+    environment: { redis: undefined } as CheckPipelineOptions['environment'],
     policies: { current: policySetFrom(POLICIES) } as CheckPipelineOptions['policies'],
     shared: shared as unknown as CheckPipelineOptions['shared'],
     denials,

@@ -291,3 +291,8 @@ test('no token is issued for a limit that charges nothing afterwards', () => {
   const plain = settlingPolicy({ limits: [limitOf({ afterwards: undefined })] });
   expect(() => tokenOf([firstLimit(plain)])).toThrow(RangeError);
 });
+
+test('requests of one client in one millisecond have different tokens', () => {
+  const from = gateway();
+  expect(tokenOf([firstLimit()], from)).not.toBe(tokenOf([firstLimit()], from));
+});

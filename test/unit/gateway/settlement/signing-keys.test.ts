@@ -15,7 +15,10 @@ const [OLD, NEW] = [
 ];
 const PART = { digest: 'limit0', form: 0, partition: ALICE, units: 1, momentMs: NOON_MS };
 const seal = (keys: SigningKeys) =>
-  sealToken({ endsMs: NOON_MS + 1_000, gateway: 'abcdef', mode: 'enforced', parts: [PART] }, keys);
+  sealToken(
+    { endsMs: NOON_MS + 1_000, gateway: 'abcdef', serial: 1, mode: 'enforced', parts: [PART] },
+    keys,
+  );
 const isOpened = (token: string, keys: SigningKeys) => typeof openToken(token, keys) !== 'string';
 
 test('the first key signs, and both verify', () => {

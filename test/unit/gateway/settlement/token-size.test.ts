@@ -41,7 +41,10 @@ function tokenAtMidnight({ limits: [limit], ...policy }: Policy): string {
       part(form, partition('i', `after${i}`)),
     ]),
   ];
-  return sealToken({ endsMs: NOON_MS, gateway: 'abcdef', mode: 'enforced', parts }, KEYS);
+  return sealToken(
+    { endsMs: NOON_MS, gateway: 'abcdef', serial: 1, mode: 'enforced', parts },
+    KEYS,
+  );
 }
 
 test('the largest token has both names of a client around midnight, its networks and its key', () => {

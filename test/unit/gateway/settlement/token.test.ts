@@ -28,10 +28,13 @@ const part = (parts: Partial<TokenPart> = {}): TokenPart => ({
 const BODY: TokenBody = {
   endsMs: NOON_MS + 900_000,
   gateway: '\x00\x01\x02\xfd\xfe\xff',
+  serial: 2 ** 32 - 1,
   mode: 'enforced',
   parts: [part(), part({ form: 56, partition: partition('i', 'network') })],
 };
 const TOKEN = sealToken(BODY, KEYS);
+/** What comes before the partitions. */
+const HEAD_BYTES = 26;
 const bytesOf = (token: string) => Buffer.from(token, 'base64url');
 
 /** Signs what somebody else wrote. Only headgate has the key. */
@@ -54,6 +57,7 @@ describe('a token', () => {
     expect(idOf(BODY)).toMatch(/^[\w-]{16}$/);
     expect(idOf(BODY)).toBe(idOf(BODY));
     expect(idOf(other)).not.toBe(idOf(BODY));
+    expect(idOf({ ...BODY, serial: 7 })).not.toBe(idOf(BODY));
   });
 
   test('comes back whatever was reserved', () => {
@@ -79,6 +83,7 @@ describe('a token', () => {
     const body = fc.record({
       endsMs: fc.constant(NOON_MS + 900_000),
       gateway: fc.constant(BODY.gateway),
+      serial: fc.nat(2 ** 32 - 1),
       mode: fc.constantFrom('enforced' as const, 'local' as const),
       parts: fc.array(anyPart, { minLength: 1, maxLength: 8 }),
     });
@@ -224,7 +229,7 @@ describe('a token that another version of headgate signed', () => {
   test('is malformed if it is cut, and costs no more than its length', () => {
     const bytes = bytesOf(TOKEN).subarray(0, -16);
     expect(openToken(signed(bytes), KEYS)).not.toBe('malformed');
-    for (let length = 22; length < bytes.length; length++) {
+    for (let length = HEAD_BYTES; length < bytes.length; length++) {
       expect(openToken(signed(bytes.subarray(0, length)), KEYS)).toSatisfy(
         (opened) => opened === 'malformed' || opened.parts.length < BODY.parts.length,
       );
@@ -232,14 +237,14 @@ describe('a token that another version of headgate signed', () => {
   });
 
   test('is malformed with units that never end, a mode or a partition that is unknown', () => {
-    const head = bytesOf(TOKEN).subarray(0, 22);
+    const head = bytesOf(TOKEN).subarray(0, HEAD_BYTES);
     const limit = Buffer.from('limit0');
     const endless = Buffer.concat([head, Buffer.of(0), limit, Buffer.alloc(200, 0xff)]);
     expect(openToken(signed(endless), KEYS)).toBe('malformed');
     const nowhere = Buffer.concat([head, Buffer.of(0), limit, Buffer.of(1, 0, 1, 0, 9)]);
     expect(openToken(signed(nowhere), KEYS)).toBe('malformed');
     const otherMode = bytesOf(TOKEN).subarray(0, -16);
-    otherMode[21] = 7;
+    otherMode[HEAD_BYTES - 1] = 7;
     expect(openToken(signed(otherMode), KEYS)).toBe('malformed');
   });
 });

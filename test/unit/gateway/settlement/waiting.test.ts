@@ -1,6 +1,7 @@
 /** Settlements that wait for a store that fails, and then works. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Settlement, StoreError } from '../../../../src/gateway/core/counting/store.ts';
+import type { Settlement } from '../../../../src/gateway/core/counting/settlement.ts';
+import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { WaitingSettlements } from '../../../../src/gateway/settlement/waiting.ts';
 import { settlementStore } from '../../../support/settling.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { SettlementStore } from '../../../../src/gateway/core/counting/settlement.ts';
 import {
   type QuotaStore,
-  type SettlementStore,
   StoreError,
   type StoreErrorReason,
 } from '../../../../src/gateway/core/counting/store.ts';

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type {
-  Descriptor,
-  QuotaStore,
-  SettlementStore,
-} from '../../../../src/gateway/core/counting/store.ts';
+import type { SettlementStore } from '../../../../src/gateway/core/counting/settlement.ts';
+import type { Descriptor, QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
 import { DenialCache } from '../../../../src/gateway/stores/denial-cache.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { descriptorOf } from '../../../support/quotas.ts';

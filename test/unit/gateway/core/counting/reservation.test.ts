@@ -37,6 +37,17 @@ test('each part has the moment at which it was taken', () => {
   });
 });
 
+test('a slot of a cluster has a moment of its own', () => {
+  const states = limits.map((_, i) => ({
+    ...{ limit: 9, remaining: 6, resetAfterMs: 1, retryAfterMs: 0 },
+    ...(i === 2 && { takenAtMs: NOON_MS - 2 }),
+  }));
+  const reservation = reservationOf([
+    group({ result: { admitted: true, states, nowMs: NOON_MS } }),
+  ]);
+  expect(reservation?.parts.map(({ momentMs }) => momentMs)).toEqual([NOON_MS, NOON_MS - 2]);
+});
+
 test('says if this process counted alone', () => {
   expect(reservationOf([group({ mode: 'local' })])).toMatchObject({ mode: 'local' });
 });

@@ -1,9 +1,7 @@
 import { ReplyError } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type {
-  Settlement,
-  StoreErrorReason,
-} from '../../../../../src/gateway/core/counting/store.ts';
+import type { Settlement } from '../../../../../src/gateway/core/counting/settlement.ts';
+import type { StoreErrorReason } from '../../../../../src/gateway/core/counting/store.ts';
 import { ClusterStore } from '../../../../../src/gateway/stores/redis/cluster-store.ts';
 import { overIoredis } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { createInFlight, RedisStore } from '../../../../../src/gateway/stores/redis/redis-store.ts';
