@@ -12,12 +12,14 @@ import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
 import type { Outcome as RequestOutcome } from '../../gateway/core/counting/outcome.ts';
+import type {
+  Settlement,
+  SettlementStore,
+  SettleResult,
+} from '../../gateway/core/counting/settlement.ts';
 import {
   type Descriptor,
   type LocalLimiter,
-  type Settlement,
-  type SettlementStore,
-  type SettleResult,
   StoreError,
   type TakeResult,
 } from '../../gateway/core/counting/store.ts';

@@ -1,6 +1,6 @@
 /** Settles the requests of a test as a gateway does, with the real tokens, in virtual time. */
 import { readEnvironment } from '../../gateway/config/settings/environment.ts';
-import type { SettlementStore } from '../../gateway/core/counting/store.ts';
+import type { SettlementStore } from '../../gateway/core/counting/settlement.ts';
 import { createSettling, type SettlingOptions } from '../../gateway/settlement/settling.ts';
 import { listedKeys } from '../../gateway/settlement/signing-keys.ts';
 
