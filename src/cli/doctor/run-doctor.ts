@@ -1,7 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import {
   allLimits,
-  type DefaultEntry,
   everyEntry,
   type ValidFile,
 } from '../../gateway/config/policy-file/valid-file.ts';
@@ -22,6 +22,7 @@ import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports
 import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
 import { policyPaths } from './through/policy-paths.ts';
 import type { Target } from './through/request.ts';
+import { PAUSE_MS } from './through/settlements.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -75,21 +76,21 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     digest: valid.digest,
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
-    costs: new Set(everyEntry(valid.file).flatMap(({ entry }) => costsOf(entry))),
+    costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
+    settling: settlingPolicies(valid.file),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
   const as = target.host === undefined ? '' : ` for ${target.host}`;
   complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
-  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+  const pause = () => setTimeout(PAUSE_MS);
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies, pause });
 }
 
-/** What a request lowers the limits by when it arrives. */
-function costsOf(entry: DefaultEntry): number[] {
-  const { cost } = entry;
-  return allLimits(entry).map(({ reserve = cost, unknown = cost }) =>
-    typeof reserve === 'number' ? reserve : unknown,
-  );
+function settlingPolicies({ fallback, entries }: ValidFile): string[] {
+  return [{ ...fallback, name: 'default' }, ...entries]
+    .filter((entry) => allLimits(entry).some(({ reserve, refund }) => reserve ?? refund))
+    .map(({ name }) => name);
 }
 
 /** The user of the URL goes into a header, and is printed nowhere. */
