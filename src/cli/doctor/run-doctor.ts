@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import {
-  allLimits,
   everyEntry,
+  type PolicyEntry,
   type ValidFile,
 } from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
@@ -11,7 +11,7 @@ import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients } from '../proxy-files/print/client-headers.ts';
+import { sentByClients, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
@@ -77,7 +77,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
     costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
-    settling: settlingPolicies(valid.file),
+    settling: settlingPolicies({ ...valid.file, entries: valid.file.entries.filter(isOn) }),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
@@ -87,11 +87,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   yield* throughGateway({ target, now: Date.now, settings: environment, policies, pause });
 }
 
-function settlingPolicies({ fallback, entries }: ValidFile): string[] {
-  return [{ ...fallback, name: 'default' }, ...entries]
-    .filter((entry) => allLimits(entry).some(({ reserve, refund }) => reserve ?? refund))
-    .map(({ name }) => name);
-}
+const isOn = ({ mode }: PolicyEntry) => mode !== 'off';
 
 /** The user of the URL goes into a header, and is printed nowhere. */
 function targetOf(through: URL, host: string | undefined): Target {
