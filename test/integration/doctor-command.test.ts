@@ -1051,6 +1051,15 @@ describe.skipIf(nginx === undefined)('--through', () => {
   const CHARGED =
     'version: 1\ndefault: { limits: [{ rate: 100/1h, refund: { header: { x-login: ok } } }, 1000/1d] }\n';
 
+  test('the command that prints the file says which policies need reports', async () => {
+    const file = fileWith(CHARGED);
+    const hint =
+      'headgate: default charges afterwards: have the application or Envoy report outcomes (docs/charging-afterwards.md)\n';
+    const print = (path: string) => runCommand(['proxy-config', 'nginx', '--policies', path]);
+    expect((await print(file)).stderr).toContain(hint);
+    expect((await print(policyFile)).stderr).not.toContain('afterwards');
+  });
+
   /** An application that reports the outcome of each request, after its answer. */
   async function startReporting(settleUrl: () => string) {
     const server = createServer(({ headers }, response) => {

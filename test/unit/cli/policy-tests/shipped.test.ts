@@ -70,7 +70,8 @@ test('the page has examples', () => {
 
 /** The example of the page about policy files, as a whole file. */
 const [, charging = ''] =
-  /## Limits that charge afterwards\n\n```yaml\n([\s\S]*?)```/.exec(read('docs/policy-file.md')) ?? [];
+  /## Limits that charge afterwards\n\n```yaml\n([\s\S]*?)```/.exec(read('docs/policy-file.md')) ??
+  [];
 const CHARGING = `version: 1\ndefault: { limits: [100/1min] }\n${charging}`;
 
 test.each(examples)('passes as the page shows it:\n%s', async (example) => {

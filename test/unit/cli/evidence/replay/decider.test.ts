@@ -81,7 +81,7 @@ function judge(policies: PolicySet) {
     nowMs = startMs;
     wouldDeny.length = 0;
     const { settleToken, ...decision } = check(request, policies, nowMs) as Decision;
-    if (settleToken !== undefined) settling.settle(settleToken, { status }, 'settle');
+    if (settleToken !== undefined) void settling.settle(settleToken, { status }, 'settle');
     return essence(decision, wouldDeny);
   };
 }
