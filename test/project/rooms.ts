@@ -44,7 +44,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'gateway/http2': [],
   'gateway/protobuf': [],
   'gateway/core': [],
-  'cli/policy-tests': ['gateway/config', 'gateway/core', 'gateway/operations', 'gateway/stores'],
+  'cli/policy-tests': [
+    'gateway/config',
+    'gateway/core',
+    'gateway/operations',
+    'gateway/settlement',
+    'gateway/stores',
+  ],
   'cli/evidence': [
     'cli/output',
     'gateway/config',

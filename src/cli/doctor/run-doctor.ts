@@ -1,8 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import {
-  allLimits,
-  type DefaultEntry,
   everyEntry,
+  type PolicyEntry,
   type ValidFile,
 } from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
@@ -11,7 +11,7 @@ import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients } from '../proxy-files/print/client-headers.ts';
+import { sentByClients, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
@@ -22,6 +22,7 @@ import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports
 import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
 import { policyPaths } from './through/policy-paths.ts';
 import type { Target } from './through/request.ts';
+import { PAUSE_MS } from './through/settlements.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -75,22 +76,18 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     digest: valid.digest,
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
-    costs: new Set(everyEntry(valid.file).flatMap(({ entry }) => costsOf(entry))),
+    costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
+    settling: settlingPolicies({ ...valid.file, entries: valid.file.entries.filter(isOn) }),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
   const as = target.host === undefined ? '' : ` for ${target.host}`;
   complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
-  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+  const pause = () => setTimeout(PAUSE_MS);
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies, pause });
 }
 
-/** What a request lowers the limits by when it arrives. */
-function costsOf(entry: DefaultEntry): number[] {
-  const { cost } = entry;
-  return allLimits(entry).map(({ reserve = cost, unknown = cost }) =>
-    typeof reserve === 'number' ? reserve : unknown,
-  );
-}
+const isOn = ({ mode }: PolicyEntry) => mode !== 'off';
 
 /** The user of the URL goes into a header, and is printed nowhere. */
 function targetOf(through: URL, host: string | undefined): Target {

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type Address, isHere } from '../proxy-address.ts';
-import { chargesAfterwards, clientHeadersOf } from './client-headers.ts';
+import { clientHeadersOf, settlingPolicies } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
 import { envoy, envoyGrpc } from './print-envoy.ts';
@@ -39,7 +39,7 @@ export function proxyConfig(input: ProxyConfigInput) {
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
-  const passesToken = input.include === false || chargesAfterwards(policies);
+  const passesToken = input.include === false || settlingPolicies(policies).length > 0;
   const regions = writer.regions({ headers, failure, sendsSecret, passesToken });
   let text = fillRegions(templateText(writer.file, input), regions);
   text = withAddress(text, writer.gateway, input.gateway);
