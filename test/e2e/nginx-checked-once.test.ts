@@ -135,12 +135,15 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     ['X-Accel-Redirect', '/accelerated', 200, ['GET /accelerated 1', 'GET /page 1']],
     ['index', '/folder/', 200, ['GET /folder/page.html 1']],
     ['an error page of a location without a check', '/unchecked/x', 200, ['GET /unchecked/x 1']],
-  ])('checks once with %s, and keeps what the gateway answered', async (_, path, status, received) => {
-    expect(await lab.visit(path)).toEqual({
-      ...{ status, received, checks: [`GET ${path}`] },
-      ...{ remaining: '1', bypass: undefined, token: undefined },
-    });
-  });
+  ])(
+    'checks once with %s, and keeps what the gateway answered',
+    async (_, path, status, received) => {
+      expect(await lab.visit(path)).toEqual({
+        ...{ status, received, checks: [`GET ${path}`] },
+        ...{ remaining: '1', bypass: undefined, token: undefined },
+      });
+    },
+  );
 
   test('checks a POST once, though its error page is a GET', async () => {
     expect(await lab.visit('/broken', [], { method: 'POST', body: 'a=1' })).toMatchObject({
@@ -182,7 +185,10 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
   test('checks every request of a connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let i = 0; i < 3; i++) {
-      expect(await lab.visit('/broken', [], { agent })).toMatchObject({ status: 502, remaining: '1' });
+      expect(await lab.visit('/broken', [], { agent })).toMatchObject({
+        status: 502,
+        remaining: '1',
+      });
       const denied = await lab.visit('/broken', ['deny'], { agent });
       expect(denied).toMatchObject({ status: 429, received: [], checks: ['GET /broken'] });
     }
