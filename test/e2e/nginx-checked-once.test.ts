@@ -1,5 +1,9 @@
 /** NGINX sends a check once for each request, also if an error page or another internal redirect follows. */
+import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type IncomingHttpHeaders } from 'node:http2';
+import { connect as dial } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { call, type HttpCall } from '../support/http.ts';
 import { listenLocally } from '../support/local-server.ts';
@@ -16,6 +20,7 @@ const HTTP = `
 include headgate-http.conf;
 server {
   listen PORT;
+  listen unix:/run/http2.sock http2;
   include headgate-server.conf;
   root .;
   location / {
@@ -59,6 +64,8 @@ class Lab implements AsyncDisposable {
   /** What reached the application: method, path and the number of the check of its token. */
   readonly received: string[] = [];
   url = '';
+  /** The socket for HTTP/2. */
+  socket = '';
 
   static async start(): Promise<Lab> {
     const lab = new Lab();
@@ -68,7 +75,9 @@ class Lab implements AsyncDisposable {
       ...{ policies: POLICIES, http: HTTP, files: { 'page.html': 'a page' } },
       ...{ headgate: gateway.port, application: application.port },
     };
-    lab.url = lab.#stack.use(await startNginxSite(site)).url;
+    const { url, folder } = lab.#stack.use(await startNginxSite(site));
+    lab.url = url;
+    lab.socket = join(folder, 'http2.sock');
     lab.#stack.use(gateway);
     lab.#stack.use(application);
     return lab;
@@ -193,5 +202,25 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
       expect(denied).toMatchObject({ status: 429, received: [], checks: ['GET /broken'] });
     }
     agent.destroy();
+  });
+
+  test('checks every request of a connection over HTTP/2', async () => {
+    lab.checks.length = lab.received.length = 0;
+    const session = connect('http://shop.example', { createConnection: () => dial(lab.socket) });
+    const answers = Array.from({ length: 10 }, async () => {
+      const stream = session.request({ ':path': '/broken' }).resume();
+      const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+      return headers['x-ratelimit-remaining'];
+    });
+    expect((await Promise.all(answers)).sort()).toEqual(
+      Array.from({ length: 10 }, (_, i) => String(i + 1)).sort(),
+    );
+    expect(lab.checks).toHaveLength(10);
+    expect(lab.received.toSorted()).toEqual(
+      ['/broken', '/page'].flatMap((path) =>
+        Array.from({ length: 10 }, (_, i) => `GET ${path} ${i + 1}`).sort(),
+      ),
+    );
+    session.close();
   });
 });

@@ -14,7 +14,7 @@ export const ASKED = [{ role: 'user', content: 'how many tokens does this take' 
 const ASKED_TOKENS = 6;
 
 export const TOKEN_LIMIT = 100_000;
-export const RESERVE = 100;
+const RESERVE = 100;
 /** The largest answer. */
 export const UNKNOWN = produced({ input: ASKED_TOKENS, output: LONG_TOKENS });
 /** Messages and responses have a limit for ten at once. */

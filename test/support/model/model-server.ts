@@ -17,7 +17,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type LocalServer, listenLocally } from '../local-server.ts';
 import { type Ending, type ModelApi, STREAMS, type Usage, WHOLE } from './answers.ts';
 
-export const TOKENS = 20;
+const TOKENS = 20;
 export const LONG_TOKENS = 400;
 const LARGE_TOKENS = 300_000;
 
