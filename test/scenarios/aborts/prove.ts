@@ -25,7 +25,7 @@ const PROXIES: readonly (readonly [ProgramName, Start])[] = [
 
 export const scenario = defineScenario({
   proves: 'no stream of a language model that a client aborts is charged less than it had produced',
-  takes: '1 min',
+  takes: '20 s',
   options: {
     streams: { default: 1_000, least: 1, help: 'aborted streams through each proxy' },
     seed: { default: 1, least: 0, help: 'of the random moments' },
