@@ -1,7 +1,16 @@
 /** What requests turned out to cost is charged, through each real proxy: failed logins, and tokens of a model. */
-import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { abortStreams, wrongCharges } from '../support/aborted-streams.ts';
+import {
+  ASKED,
+  AT_ONCE,
+  CHAT,
+  ChargedApplication,
+  TOKEN_LIMIT,
+  UNKNOWN,
+} from '../support/charged-application.ts';
 import { eventually } from '../support/eventually.ts';
+import { produced } from '../support/model/model-server.ts';
 import type { ProgramName } from '../support/programs.ts';
 import {
   type Behind,
@@ -11,15 +20,6 @@ import {
   startHaproxy,
   startNginx,
 } from '../support/proxies.ts';
-import { Random } from '../support/random.ts';
-import { isShort } from '../support/short-form.ts';
-import {
-  AT_ONCE,
-  ChargedApplication,
-  TOKEN_LIMIT,
-  UNKNOWN,
-} from './support/charged-application.ts';
-import { produced, TOKENS } from './support/model/model-server.ts';
 
 interface Row {
   readonly program: ProgramName;
@@ -42,11 +42,10 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
-const messages = [{ role: 'user', content: 'how many tokens does this take' }];
+const RESPONSES = '/v1/responses';
+const messages = ASKED;
 const WITH_USAGE = { messages, stream: true, stream_options: { include_usage: true } };
-const STREAMS = isShort ? 100 : 1_000;
 const programs = inject('programs');
 
 describe.each(ROWS)('$program', ({ program, start, settlesItself }) => {
@@ -133,50 +132,32 @@ describe.each(ROWS)('$program', ({ program, start, settlesItself }) => {
     expect(await application.charged(address, MESSAGES, limit)).toBe(settlesItself ? sum : limit);
   });
 
+  testHere(
+    'lets streams take no more than the limit and what they took beyond reserving',
+    async () => {
+      const address = '127.0.4.5';
+      const body = JSON.stringify({ input: ASKED, stream: true, model: 'slow-long' });
+      const before = application.model.answers.length;
+      const streams = Array.from({ length: 100 }, () =>
+        application.post(address, RESPONSES, { body }),
+      );
+      let denied = 0;
+      for (const each of streams) void each.then(({ status }) => status === 429 && denied++);
+      await eventually(
+        async () => denied,
+        (count) => count === streams.length - AT_ONCE,
+      );
+      application.model.next(1_000);
+      await Promise.all(streams);
+      await application.settled(AT_ONCE);
+      expect((await application.post(address, RESPONSES, { body })).status).toBe(429);
+      const used = application.model.answers.slice(before).map(produced);
+      expect(used).toEqual(Array.from({ length: AT_ONCE }, () => UNKNOWN));
+    },
+  );
+
   testHere('charges no aborted stream less than the model had produced', async () => {
-    const random = new Random(1);
-    const before = application.model.answers.length;
-    const addresses = Array.from({ length: STREAMS }, (_, i) => `127.1.${i >> 8}.${i & 255}`);
-    for (let i = 0; i < addresses.length; i += 20) {
-      const some = addresses.slice(i, i + 20);
-      await Promise.all(some.map((each) => abort(application.url, each, random.below(4_000))));
-    }
-    await application.settled(STREAMS);
-    const answers = application.model.answers.slice(before);
-    expect(answers).toHaveLength(STREAMS);
-    const input = JSON.stringify(messages).split(/\s+/).length;
-    const largest = Math.max(...answers.map(produced));
-    expect(largest).toBeLessThan(UNKNOWN);
-    const charges = await Promise.all(
-      addresses.map((each) => application.charged(each, CHAT, TOKEN_LIMIT)),
-    );
-    const whole = input + TOKENS;
-    for (const charge of charges) expect([whole, UNKNOWN]).toContain(charge);
-    const cut = answers.filter(({ isWhole }) => !isWhole).length;
-    expect(charges.filter((each) => each === UNKNOWN).length).toBeGreaterThanOrEqual(cut);
-    const charged = charges.reduce((sum, each) => sum + each, 0);
-    const sent = answers.map(produced).reduce((sum, each) => sum + each, 0);
-    expect(charged).toBeGreaterThanOrEqual(sent);
+    const streams = await abortStreams(application, { streams: 100, seed: 1 });
+    expect(wrongCharges(streams)).toEqual([]);
   });
 });
-
-/** Hangs up once the stream has begun and so many bytes of it have come, or at its end. */
-async function abort(url: string, localAddress: string, bytes: number): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const headers = { 'Content-Type': 'application/json' };
-  const agent = new Agent({ localAddress });
-  const sent = request({ hostname, port, path: CHAT, method: 'POST', headers, agent });
-  await new Promise<void>((resolve, reject) => {
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let received = 0;
-      response.on('error', () => {});
-      response.on('close', resolve);
-      response.on('data', (chunk: Buffer) => {
-        received += chunk.length;
-        if (received >= bytes) response.destroy();
-      });
-    });
-    sent.end(JSON.stringify(WITH_USAGE));
-  });
-}

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
 import { call } from '../support/http.ts';
+import { type ModelServer, produced, startModelServer } from '../support/model/model-server.ts';
 import { findProgram } from '../support/programs.ts';
 import { type RunningProxy, startEnvoyForModels } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
 import { temporaryFile } from '../support/temporary.ts';
-import { type ModelServer, produced, startModelServer } from './support/model/model-server.ts';
 import {
   type LoggedRequest,
   type StandInAuthorizer,

@@ -1,17 +1,19 @@
 /** docs/examples: applications that report what each request turned out to cost, as users copy them. */
 import { execFileSync } from 'node:child_process';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { Agent, createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { type LocalServer, listenLocally } from '../support/local-server.ts';
 import { freePort } from '../support/ports.ts';
 import { accepting, startProcess } from '../support/process.ts';
 import { isExecutable } from '../support/programs.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { startNginx } from '../support/proxies.ts';
+import { temporaryFile, temporaryFolder } from '../support/temporary.ts';
 import { NODE } from '../support/tested-command.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../docs/examples/', import.meta.url));
@@ -53,8 +55,36 @@ interface Reported {
   readonly body: unknown;
 }
 
+const SECRET = 'the-secret-of-applications-that-settle';
 const TOKEN = 'a-token-of_the.gateway';
 const ANSWER = { status: 200, body: 'the answer has five tokens' };
+
+/** `headgate`: the port where it reports. */
+async function startExample(command: () => string[], headgate: number) {
+  const port = await freePort();
+  const [program = '', ...args] = command();
+  const started = startProcess(program, args, {
+    env: {
+      ...process.env,
+      PORT: String(port),
+      HEADGATE_URL: `http://127.0.0.1:${headgate}`,
+      HEADGATE_SETTLE_SECRET: SECRET,
+    },
+  });
+  stack.use(started);
+  await accepting(port, started);
+  return { port, output: started.output };
+}
+
+const LIMIT = 100_000;
+const RESERVE = 100;
+const POLICIES = `
+version: 1
+identity: { sources: [ip] }
+default:
+  limits:
+    - { rate: ${LIMIT}/month, unit: tokens, reserve: ${RESERVE}, unknown: 1000 }
+`;
 
 describe.each(ALL)('$name', ({ command }) => {
   const testHere = test.skipIf(command === undefined);
@@ -72,19 +102,8 @@ describe.each(ALL)('$name', ({ command }) => {
       else response.end('{"result":"ended","reason":"The token has expired."}');
     });
     gateway = stack.use(await listenLocally(server));
-    const port = await freePort();
-    const [program = '', ...args] = command();
-    const started = startProcess(program, args, {
-      env: {
-        ...process.env,
-        PORT: String(port),
-        HEADGATE_URL: `http://127.0.0.1:${gateway.port}`,
-        HEADGATE_SETTLE_SECRET: 'the-settle-secret',
-      },
-    });
-    stack.use(started);
-    await accepting(port, started);
-    application = `http://127.0.0.1:${port}`;
+    const started = await startExample(command, gateway.port);
+    application = `http://127.0.0.1:${started.port}`;
     output = started.output;
   });
 
@@ -111,7 +130,7 @@ describe.each(ALL)('$name', ({ command }) => {
       expect(report?.path).toBe('/settle');
       expect(report?.headers).toMatchObject({
         'content-type': 'application/json',
-        'x-headgate-settle-secret': 'the-settle-secret',
+        'x-headgate-settle-secret': SECRET,
       });
       // Those of web pages would be refused.
       expect(report?.headers.origin ?? report?.headers['sec-fetch-site']).toBeUndefined();
@@ -131,4 +150,32 @@ describe.each(ALL)('$name', ({ command }) => {
     expect(await send({ 'X-Headgate-Settle': TOKEN })).toMatchObject(ANSWER);
     await complaints(3);
   });
+
+  test.skipIf(command === undefined || inject('programs').nginx === undefined)(
+    'is charged what its answers took, behind NGINX',
+    async () => {
+      if (command === undefined) return;
+      await using headgate = await startGateway({
+        HEADGATE_POLICIES: temporaryFile(stack, POLICIES),
+        HEADGATE_SETTLE_SECRET: SECRET,
+      });
+      const { port } = await startExample(command, headgate.port);
+      await using nginx = await startNginx({ application: port, headgate: headgate.port });
+      const agent = new Agent({ localAddress: '127.0.6.1' });
+      for (let i = 0; i < 3; i++) {
+        const answer = await call(nginx.url, '/', { method: 'POST', agent });
+        expect(answer).toMatchObject(ANSWER);
+        expect(answer.headers['x-headgate-settle']).toBeUndefined();
+      }
+      const settled = /^headgate_settlements_total\{.*channel="settle",result="settled"\} 3$/m;
+      await eventually(
+        async () => (await call(headgate.opsUrl, '/metrics')).body,
+        (metrics) => settled.test(metrics),
+      );
+      const next = await call(headgate.url, '/envoy/', {
+        headers: { 'x-headgate-client-ip': '127.0.6.1' },
+      });
+      expect(next.headers['x-ratelimit-remaining']).toBe(String(LIMIT - 3 * 5 - RESERVE));
+    },
+  );
 });

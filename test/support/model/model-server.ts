@@ -6,16 +6,19 @@
  *   silent    the same without its usage
  *   cut       closes the connection in the middle of its answer
  *   slow      streams each token when `next` lets it
+ *   long      answers with `LONG_TOKENS` tokens
+ *   slow-long both
  *   large     has a long answer, in a stream in its last event only
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { type LocalServer, listenLocally } from '../../../support/local-server.ts';
+import { type LocalServer, listenLocally } from '../local-server.ts';
 import { type Ending, type ModelApi, STREAMS, type Usage, WHOLE } from './answers.ts';
 
-export const TOKENS = 20;
+const TOKENS = 20;
+export const LONG_TOKENS = 400;
 const LARGE_TOKENS = 300_000;
 
 const MOST_EVENTS = 1_000;
@@ -29,6 +32,8 @@ const APIS: Readonly<Record<string, ModelApi>> = {
 export interface ModelAnswer {
   /** The settle token of the request. */
   readonly token: string | undefined;
+  /** As the request names it. */
+  readonly user: string | undefined;
   readonly input: number;
   /** Tokens that have left the server so far. */
   output: number;
@@ -52,6 +57,7 @@ export interface ModelServerOptions {
 
 interface ModelRequest {
   readonly model?: string;
+  readonly user?: string;
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage?: boolean };
   readonly max_tokens?: number;
@@ -120,6 +126,7 @@ async function exchangeOf(
   const token = message.headers['x-headgate-settle'];
   const answer: ModelAnswer = {
     token: typeof token === 'string' ? token : undefined,
+    user: request.user,
     input: JSON.stringify(request.messages ?? request.input ?? '').split(/\s+/).length,
     output: 0,
     isWhole: false,
@@ -131,8 +138,14 @@ function allowedTokens({ max_tokens, max_completion_tokens, max_output_tokens }:
   return max_completion_tokens ?? max_output_tokens ?? max_tokens ?? Infinity;
 }
 
+const LENGTHS: Readonly<Record<string, number>> = {
+  large: LARGE_TOKENS,
+  long: LONG_TOKENS,
+  'slow-long': LONG_TOKENS,
+};
+
 function endingOf({ api, request, answer: { input } }: Exchange): Ending {
-  const wanted = request.model === 'large' ? LARGE_TOKENS : TOKENS;
+  const wanted = LENGTHS[request.model ?? ''] ?? TOKENS;
   const output = Math.min(wanted, allowedTokens(request));
   // A stream of chat completions has its usage only if the client asks for it.
   const isAsked =
@@ -178,7 +191,7 @@ async function stream(exchange: Exchange, pace: Pace): Promise<void> {
   const sent = request.model === 'cut' ? Math.floor(output / 2) : Math.min(output, MOST_EVENTS);
   for (let i = 0; i < sent && !response.destroyed; i++) {
     // Tokens come one by one, so that a stream can be cut between them.
-    await (request.model === 'slow' ? pace.allows(i) : setImmediate());
+    await (request.model?.startsWith('slow') ? pace.allows(i) : setImmediate());
     if (response.destroyed) break;
     await send(response, events.token(i));
     answer.output++;

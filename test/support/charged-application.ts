@@ -1,17 +1,23 @@
 /** An application with a login and a language model, behind a proxy and a gateway that charges afterwards. */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
-import { eventually } from '../../support/eventually.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { call, type HttpAnswer, type HttpCall } from '../../support/http.ts';
-import { freePort } from '../../support/ports.ts';
-import type { Behind, RunningProxy } from '../../support/proxies.ts';
-import { temporaryFile } from '../../support/temporary.ts';
-import { type ModelServer, startModelServer } from './model/model-server.ts';
+import { eventually } from './eventually.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { call, type HttpAnswer, type HttpCall } from './http.ts';
+import { LONG_TOKENS, type ModelServer, produced, startModelServer } from './model/model-server.ts';
+import { freePort } from './ports.ts';
+import type { Behind, RunningProxy } from './proxies.ts';
+import { temporaryFile } from './temporary.ts';
+
+export const CHAT = '/v1/chat/completions';
+/** What the tests ask the model. It has six words, and each is a token. */
+export const ASKED = [{ role: 'user', content: 'how many tokens does this take' }];
+const ASKED_TOKENS = 6;
 
 export const TOKEN_LIMIT = 100_000;
 const RESERVE = 100;
-export const UNKNOWN = 2_000;
-/** Messages have a limit for ten at once. */
+/** The largest answer. */
+export const UNKNOWN = produced({ input: ASKED_TOKENS, output: LONG_TOKENS });
+/** Messages and responses have a limit for ten at once. */
 export const AT_ONCE = 10;
 
 const POLICIES = `
@@ -32,6 +38,10 @@ policies:
     match: { method: POST, path: /v1/messages }
     limits:
       - { rate: ${AT_ONCE * RESERVE}/month, algorithm: fixed-window, unit: tokens, reserve: ${RESERVE}, unknown: ${RESERVE} }
+  - name: responses
+    match: { method: POST, path: /v1/responses }
+    limits:
+      - { rate: ${AT_ONCE * RESERVE}/month, algorithm: fixed-window, unit: tokens, reserve: ${RESERVE}, unknown: ${UNKNOWN} }
 `;
 
 export class ChargedApplication implements AsyncDisposable {
