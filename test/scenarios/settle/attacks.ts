@@ -12,7 +12,7 @@ export interface AttackOptions {
   readonly garbage: number;
 }
 
-export interface AttackRow {
+interface AttackRow {
   readonly attack: string;
   readonly tries: number;
   readonly outcome: string;

@@ -4,11 +4,9 @@
  *
  * A log beside the token counter has an entry for each reservation that Redis has, and marks name the settlements.
  */
-import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { listedKeyPartition } from '../../../src/gateway/core/identity/partition.ts';
 import { waitUntil } from '../../support/eventually.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
@@ -16,7 +14,15 @@ import { call } from '../../support/http.ts';
 import { lookAt } from '../../support/redis-node.ts';
 import { startRedisSentinel, type TestRedisSentinel } from '../../support/redis-sentinel.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import { stampOf } from '../exactness/judge.ts';
+import {
+  type Client,
+  compare,
+  type FailoverRun,
+  policyFile,
+  type Reserved,
+  settle,
+} from './failover-judge.ts';
+import { any } from './reporting.ts';
 import { readToken } from './token.ts';
 
 export type Fault = 'killed' | 'cut off';
@@ -29,40 +35,7 @@ export interface FailoverOptions {
   readonly trafficMs: number;
 }
 
-export interface FailoverRun {
-  readonly reservations: number;
-  readonly settlements: number;
-  /** Reservations and settlements that clients saw, and the new master does not have. */
-  readonly lostReservations: number;
-  readonly lostSettlements: number;
-  /** Reservations that the new master has, and no client saw. */
-  readonly unseen: number;
-  /** Units that the new master has less (or more) than what clients saw. */
-  readonly difference: number;
-  /** The part of the difference that the above does not explain. */
-  readonly unexplained: number;
-  readonly wrong: readonly string[];
-}
-
-const RESERVED = 50;
-/** As long as windows are, so that none ends meanwhile. */
-const WINDOW = '31d';
-const WINDOW_MS = 31 * 86_400_000;
 const AT_ONCE = 3;
-
-interface Reserved {
-  readonly text: string;
-  readonly id: string;
-  readonly momentMs: number;
-  used: number;
-  isSettled: boolean;
-}
-
-interface Client {
-  readonly id: string;
-  readonly partition: string;
-  readonly seen: Reserved[];
-}
 
 export async function runFailover(options: FailoverOptions): Promise<FailoverRun> {
   await using stack = new AsyncDisposableStack();
@@ -120,29 +93,6 @@ async function fail(sentinel: TestRedisSentinel, fault: Fault): Promise<void> {
   look.disconnect();
 }
 
-function policyFile(clients: readonly Client[]): string {
-  const keys = clients.map(({ id }) => ({ id, sha256: hash('sha256', `the key of ${id}`) }));
-  const rate = (limit: number) => `${limit}/${WINDOW}`;
-  const tokens = { unit: 'tokens', reserve: RESERVED, unknown: 80 };
-  return JSON.stringify({
-    version: 1,
-    identity: { api_key: { keys } },
-    default: {
-      limits: [
-        { rate: rate(1_000_000_000), algorithm: 'fixed-window', ...tokens },
-        { rate: rate(800_000), algorithm: 'sliding-window-counter', ...tokens },
-        rate(1_000_000),
-      ],
-      on_store_failure: 'deny',
-    },
-    policies: [],
-  });
-}
-
-function any<T>(values: readonly T[]): T {
-  return values[Math.floor(Math.random() * values.length)] as T;
-}
-
 async function reserveAndSettle(
   client: Client,
   gateways: readonly GatewayProcess[],
@@ -159,68 +109,4 @@ async function reserveAndSettle(
   if (Math.random() < 0.1) return;
   const verdict = await settle(reserved, any(gateways));
   reserved.isSettled = ['settled', 'repeated', 'waiting'].includes(verdict);
-}
-
-async function settle({ text, used }: Reserved, { url }: GatewayProcess): Promise<string> {
-  const { body } = await call(url, '/settle', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token: text, units: { tokens: used } }),
-  });
-  return String((JSON.parse(body) as { result?: string }).result);
-}
-
-async function compare(
-  clients: readonly Client[],
-  gateways: readonly GatewayProcess[],
-  redis: Redis,
-): Promise<FailoverRun> {
-  const sums = {
-    reservations: 0,
-    settlements: 0,
-    lostReservations: 0,
-    lostSettlements: 0,
-    unseen: 0,
-  };
-  const wrong: string[] = [];
-  let difference = 0;
-  for (const { partition, seen } of clients) {
-    const tag = `hg:v1:{${partition}}`;
-    const settled = seen.filter(({ isSettled }) => isSettled);
-    const lost = [];
-    for (const each of settled) {
-      if ((await redis.exists(`${tag}:settled:${each.id}`)) === 0) lost.push(each);
-    }
-    // A client that does not know may send its report again.
-    for (const each of lost) {
-      const verdict = await settle(each, any(gateways));
-      if (verdict !== 'settled') wrong.push(`a lost settlement was answered ${verdict}`);
-    }
-    const entries = await redis.lrange(`${tag}:default:client.${WINDOW_MS}`, 0, -1);
-    const inRedis = entries.map((entry) => stampOf(Number(entry), Date.now()));
-    const unmatched = [...inRedis];
-    const lostHere = seen.filter(({ momentMs }) => {
-      const place = unmatched.indexOf(momentMs);
-      if (place !== -1) unmatched.splice(place, 1);
-      return place === -1;
-    });
-    const corrections = settled.reduce((sum, { used }) => sum + used - RESERVED, 0);
-    const fixed = await redis.get(`${tag}:default:client.${WINDOW_MS}.fixed.tokens`);
-    const counter = await redis.get(`${tag}:default:client.${WINDOW_MS}.counter.tokens`);
-    const counts = [fixed, counter].map((value) => Number(value?.split(' ')[1]));
-    const expected = RESERVED * inRedis.length + corrections;
-    for (const count of counts) {
-      if (count !== expected) wrong.push(`${partition} has ${count} units in place of ${expected}`);
-    }
-    const told = RESERVED * seen.length + corrections;
-    difference += (counts[0] ?? Number.NaN) - told;
-    sums.reservations += seen.length;
-    sums.settlements += settled.length;
-    sums.lostReservations += lostHere.length;
-    sums.lostSettlements += lost.length;
-    sums.unseen += unmatched.length;
-  }
-  const unexplained = difference - RESERVED * (sums.unseen - sums.lostReservations);
-  if (unexplained !== 0) wrong.push(`counts differ by ${unexplained} units that no loss explains`);
-  return { ...sums, difference, unexplained, wrong };
 }

@@ -1,30 +1,8 @@
 /** Replays what Redis did with the model, write by write, and compares each value. It shares no code with the gateway. */
-import { Ledger } from './ledger.ts';
-import {
-  costOf,
-  isCharged,
-  type Kind,
-  numberOf,
-  type Outcome,
-  specOf,
-  suffixOf,
-} from './policies.ts';
+import { type Admitted, keyOf, reportThatCounted } from './admitted.ts';
+import { type Counter, countersOf, type Take } from './expected-takes.ts';
+import { costOf, isCharged, type Kind, numberOf, specOf } from './policies.ts';
 import type { Line } from './redis-record.ts';
-import type { ReadToken, TokenPart } from './token.ts';
-
-export interface Report {
-  readonly outcome: Outcome;
-  /** Of the policy file. */
-  readonly version: number;
-  /** Undefined over ALS, which answers nothing. */
-  readonly verdict: string | undefined;
-}
-
-export interface Admitted {
-  readonly token: ReadToken;
-  readonly version: number;
-  readonly reports: Report[];
-}
 
 export interface Verdict {
   /** Values that Redis wrote, and that are those of the model. */
@@ -43,42 +21,14 @@ export interface Verdict {
   readonly wrong: readonly string[];
 }
 
-interface Take {
-  readonly units: number;
-  readonly momentMs: number;
-  readonly limit: number;
-  readonly inheritsFrom: string | undefined;
-  readonly admitted: Admitted;
-}
-
-interface Counter {
-  readonly kind: Kind;
-  readonly windowMs: number;
-  readonly ledger: Ledger;
-  /** In the order of time. */
-  readonly takes: Take[];
-  /** Requests that have reserved nothing, in the order of time. */
-  readonly checks: Take[];
-  /** The sum of what requests under way will cost beyond their reservations. */
-  underWay: number;
-  /** What was under way when the count was last within the limit, and that limit. */
-  bound: number | undefined;
-  boundLimit: number;
-}
-
 interface Moment {
   /** In units. */
   readonly limit: number;
   readonly nowMs: number;
 }
 
-export function keyOf(part: TokenPart, version: number): string | undefined {
-  const spec = specOf(version, part.digest);
-  return spec && `hg:v1:{${part.partition}}${suffixOf(spec)}`;
-}
-
 export class Judge {
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters: ReadonlyMap<string, Counter>;
   readonly #byId: ReadonlyMap<string, Admitted>;
   /** What a settlement must still write, by key in order. */
   #expected: { key: string; value: string }[] = [];
@@ -94,10 +44,7 @@ export class Judge {
   constructor(all: readonly Admitted[], marks: ReadonlySet<string>) {
     this.#marks = marks;
     this.#byId = new Map(all.map((each) => [each.token.id, each]));
-    for (const each of all) for (const part of each.token.parts) this.#expectTake(each, part);
-    for (const { takes, checks } of this.#counters.values()) {
-      for (const each of [takes, checks]) each.sort((a, b) => a.momentMs - b.momentMs);
-    }
+    this.#counters = countersOf(all);
   }
 
   judge(lines: readonly Line[]): Verdict {
@@ -117,45 +64,6 @@ export class Judge {
 
   #complain(what: string): void {
     if (this.#wrong.length < 20) this.#wrong.push(what);
-  }
-
-  #expectTake(admitted: Admitted, part: TokenPart): void {
-    const { version, token } = admitted;
-    const spec = specOf(version, part.digest);
-    const key = keyOf(part, version);
-    if (spec === undefined || key === undefined) {
-      this.#complain('a token names a limit that its policy file does not have');
-      return;
-    }
-    const windowMs = spec.seconds * 1_000;
-    const ledger = () => new Ledger(spec.kind, windowMs);
-    let counter = this.#counters.get(key);
-    if (counter === undefined) {
-      counter = {
-        ...spec,
-        windowMs,
-        ledger: ledger(),
-        takes: [],
-        checks: [],
-        underWay: 0,
-        bound: undefined,
-        boundLimit: 0,
-      };
-      this.#counters.set(key, counter);
-    }
-    // The former name of an address comes first.
-    const alike = token.parts.filter(
-      ({ digest, form, partition }) =>
-        digest === part.digest && form === part.form && partition.startsWith('i.'),
-    );
-    const former = alike[alike.indexOf(part) - 1];
-    (part.units === 0 ? counter.checks : counter.takes).push({
-      units: part.units,
-      momentMs: part.momentMs,
-      limit: numberOf(spec, part.form),
-      inheritsFrom: former && keyOf(former, version),
-      admitted,
-    });
   }
 
   #took(key: string, value: string): void {
@@ -295,12 +203,4 @@ export class Judge {
     this.#peak.mostBeyond = Math.ceil(beyond);
     this.#peak.underWayThen = bound;
   }
-}
-
-/** Another report of the same token came later, or in vain. */
-export function reportThatCounted({ reports }: Admitted): Report | undefined {
-  const counted = reports.find(({ verdict }) =>
-    ['settled', 'gone', 'reset'].includes(verdict ?? ''),
-  );
-  return counted ?? reports.find(({ verdict }) => verdict === undefined);
 }

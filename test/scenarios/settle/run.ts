@@ -7,10 +7,12 @@ import { Redis } from 'ioredis';
 import { waitUntil } from '../../support/eventually.ts';
 import { call } from '../../support/http.ts';
 import { operate } from '../../support/operations.ts';
-import { type Admitted, Judge, type Report, reportThatCounted, type Verdict } from './judge.ts';
-import { type Lab, type LabOptions, startLab, type TestClient } from './lab.ts';
-import { LOGGED_IN, type Outcome, specOf } from './policies.ts';
-import { type RedisRecord, recordRedis } from './redis-record.ts';
+import { reportThatCounted } from './admitted.ts';
+import { Judge, type Verdict } from './judge.ts';
+import { type LabOptions, startLab, type TestClient } from './lab.ts';
+import { specOf } from './policies.ts';
+import { recordRedis } from './redis-record.ts';
+import { any, type Held, outcomeOf, type Run, report, reportToLog } from './reporting.ts';
 import { readToken } from './token.ts';
 import { wrongReports } from './wrong-reports.ts';
 
@@ -29,6 +31,8 @@ export interface SettleRun {
   /** Counters whose last value was read from Redis after the run. */
   readonly read: number;
   readonly wrong: readonly string[];
+  /** What the run is about, and has not met: it was too short. */
+  readonly untried: readonly string[];
 }
 
 /** Checks by each client at the same time. */
@@ -36,22 +40,6 @@ const AT_ONCE = 3;
 const VERSIONS = 5;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const RESERVES = ['0', '1', '7', '90', '1000000', '1e3', '-5', '9007199254740993', undefined];
-
-interface Run {
-  readonly lab: Lab;
-  readonly record: RedisRecord;
-  readonly all: Held[];
-  readonly texts: Set<string>;
-  readonly held: Held[];
-  readonly wrong: string[];
-  readonly counts: { requests: number; refused: number; reports: Record<string, number> };
-  version: number;
-}
-
-interface Held extends Admitted {
-  readonly policy: string;
-  readonly text: string;
-}
 
 export async function runSettle(options: SettleOptions): Promise<SettleRun> {
   await using stack = new AsyncDisposableStack();
@@ -85,8 +73,9 @@ export async function runSettle(options: SettleOptions): Promise<SettleRun> {
   await record.finish();
   const verdict = new Judge(run.all, record.marks).judge(record.lines);
   const read = await compareWithRedis(options.redisUrl, verdict, run.wrong);
-  const wrong = [...run.wrong.slice(0, 20), ...verdict.wrong, ...whatWasNotTried(verdict, run)];
-  return { ...counts, admitted: run.all.length, verdict, read, wrong };
+  const wrong = [...run.wrong.slice(0, 20), ...verdict.wrong];
+  const untried = whatWasNotTried(verdict, run);
+  return { ...counts, admitted: run.all.length, verdict, read, wrong, untried };
 }
 
 async function traffic(run: Run, endMs: number): Promise<void> {
@@ -100,10 +89,6 @@ async function traffic(run: Run, endMs: number): Promise<void> {
     }),
   );
   await Promise.all(workers);
-}
-
-function any<T>(values: readonly T[]): T {
-  return values[Math.floor(Math.random() * values.length)] as T;
 }
 
 async function ask(run: Run, client: TestClient): Promise<Held | undefined> {
@@ -138,21 +123,6 @@ async function ask(run: Run, client: TestClient): Promise<Held | undefined> {
   return admitted;
 }
 
-function outcomeOf(): Outcome {
-  const units = { tokens: Math.floor(Math.random() * 140), pages: Math.floor(Math.random() * 6) };
-  return any<Outcome>([
-    { status: 200, units },
-    { status: 200, units },
-    { status: 200, headers: LOGGED_IN, units },
-    { status: 204, units },
-    { status: 401, headers: { 'x-login': 'failed' }, units },
-    { units: { tokens: 0, pages: 0 } },
-    // Aborted, or without usage.
-    {},
-    { status: 500, units: { pears: 5 } },
-  ]);
-}
-
 async function decideFate(run: Run, admitted: Held): Promise<void> {
   const chance = Math.random();
   if (chance < 0.08) run.held.push(admitted);
@@ -176,62 +146,6 @@ async function reportLate(run: Run, share: number): Promise<void> {
     if (Math.random() >= share) run.held.push(each);
     else await report(run, each, outcomeOf(), any(['once', 'twice']));
   }
-}
-
-/** `twice`: two gateways get different outcomes at the same moment. */
-async function report(
-  run: Run,
-  admitted: Held,
-  outcome: Outcome,
-  times: 'once' | 'twice',
-): Promise<void> {
-  const send = async (each: Outcome) => {
-    const sentMs = Date.now();
-    const { body } = await call(any(run.lab.gateways).url, '/settle', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ token: admitted.text, ...each }),
-      agent: run.lab.agent,
-    });
-    const verdict = String(JSON.parse(body).result ?? body);
-    const made: Report = { outcome: each, version: run.version, verdict };
-    admitted.reports.push(made);
-    run.counts.reports[verdict] = (run.counts.reports[verdict] ?? 0) + 1;
-    checkVerdict(run, admitted, verdict, sentMs);
-  };
-  await Promise.all(times === 'once' ? [send(outcome)] : [send(outcome), send(outcomeOf())]);
-}
-
-function checkVerdict(
-  run: Run,
-  { token, version }: Admitted,
-  verdict: string,
-  sentMs: number,
-): void {
-  const isKnown = token.parts.some(({ digest }) => specOf(run.version, digest) !== undefined);
-  const mayEnd = Date.now() >= token.endsMs;
-  const allowed = [
-    ...(isKnown ? ['settled', 'repeated', 'gone', 'reset'] : ['unknown_limit']),
-    ...(mayEnd ? ['ended'] : []),
-  ];
-  if (allowed.includes(verdict) && !(verdict === 'settled' && sentMs >= token.endsMs)) return;
-  run.wrong.push(`a token of version ${version} was answered ${verdict} in version ${run.version}`);
-}
-
-/** What Envoy logs, sometimes twice. */
-async function reportToLog(run: Run, admitted: Held, outcome: Outcome): Promise<void> {
-  const { units, status, headers } = outcome;
-  admitted.reports.push({ outcome, version: run.version, verdict: undefined });
-  run.counts.reports['over ALS'] = (run.counts.reports['over ALS'] ?? 0) + 1;
-  const logged = {
-    token: admitted.text,
-    ...(units && { units }),
-    ...(headers && { headers }),
-    // Without one, Envoy made the answer.
-    ...(status === undefined ? { details: 'downstream_remote_disconnect' } : { status }),
-  };
-  const gateway = Math.floor(Math.random() * run.lab.gateways.length);
-  run.lab.log(gateway, logged, ...(Math.random() < 0.2 ? [logged] : []));
 }
 
 /** Waits until Redis has settled what was logged, so that it counts by this version of the policy file. */
@@ -273,7 +187,6 @@ async function compareWithRedis(url: string, { last }: Verdict, wrong: string[])
   return read;
 }
 
-/** The rest checks that the run has had all that it is about. */
 function whatWasNotTried({ settled, cut, gone, reset }: Verdict, { counts, all }: Run): string[] {
   const never = all.filter((each) => reportThatCounted(each) === undefined).length;
   const { requests, refused, reports } = counts;
