@@ -12,7 +12,7 @@ const [COUNTER] = VERSIONS[0] ?? [];
 if (COUNTER === undefined) throw new Error('there is no limit');
 const SUFFIX = suffixOf(COUNTER);
 const KEY = `hg:v1:{${PARTITION}}${SUFFIX}`;
-const WINDOW = Math.floor(MOMENT_MS / 3_000);
+const WINDOW = Math.floor(MOMENT_MS / 1_000);
 const DIGEST = hash('sha256', JSON.stringify(['tokens', null, `}${SUFFIX}`])).slice(0, 12);
 
 const took = (units: number): Line => ({ act: 'took', key: KEY, value: `${WINDOW} ${units} 0` });
@@ -45,13 +45,13 @@ describe('the judge', () => {
   });
 
   test('says how far a count went beyond its limit, and what was under way then', () => {
-    const lines = [took(50), settled(), corrected(2_550)];
+    const lines = [took(50), settled(), corrected(1_250)];
     const verdict = judged(lines, { units: { tokens: 1e9 } });
-    expect(verdict).toMatchObject({ wrong: [], cut: 1, mostBeyond: 50, underWayThen: 2_500 });
+    expect(verdict).toMatchObject({ wrong: [], cut: 1, mostBeyond: 50, underWayThen: 1_200 });
   });
 
   test.each<[string, readonly Line[], Outcome | undefined, string]>([
-    ['a unit too much', [took(51)], undefined, 'is 600000000 51 0 in place of 600000000 50 0'],
+    ['a unit too much', [took(51)], undefined, 'is 1800000001 51 0 in place of 1800000001 50 0'],
     ['a reservation that is not counted', [], undefined, '1 takes were not counted'],
     ['one that is counted twice', [took(50), took(100)], undefined, 'counted without a request'],
     ['a settlement of nobody', [took(50), settled('b')], undefined, 'nobody has reported it'],

@@ -38,7 +38,7 @@ const long = { policy: 'long', per: 'client', seconds: 3_600 } as const;
 const metered = { policy: 'metered', unit: 'tokens' } as const;
 
 const BASE: readonly LimitSpec[] = [
-  { ...tokens, kind: 'counter', seconds: 3, limit: 2_500, reserve: 50 },
+  { ...tokens, kind: 'counter', seconds: 1, limit: 1_200, reserve: 50 },
   { ...tokens, kind: 'fixed', seconds: 4, limit: 4_000, reserve: 50 },
   { ...tokens, kind: 'bucket', seconds: 5, limit: 5_000, reserve: 30 },
   { ...long, kind: 'fixed', limit: 10_000_000, unit: 'tokens', reserve: 50, unknown: 80 },
