@@ -49,6 +49,8 @@ export async function runFailover(options: FailoverOptions): Promise<FailoverRun
     HEADGATE_REDIS_URL: sentinel.url,
     HEADGATE_POLICIES: policies,
     HEADGATE_STORE_TIMEOUT_MS: '400',
+    // A gateway that starts while Redis is slow signs with a key of its own until the gateways have agreed on one.
+    HEADGATE_SETTLE_KEYS: 'the-settle-key-of-these-gateways-1',
   };
   const gateways = await Promise.all(
     Array.from({ length: options.gateways }, async () => stack.use(await startGatewayProcess(env))),
