@@ -395,6 +395,19 @@ export function describeSettlements(open: () => StoreUnderTest): void {
       });
     });
 
+    test('a bucket holds as many units as fit', async () => {
+      const { store, key } = open();
+      const [limit, windowMs] = [2_000_000, W];
+      const burst = 5 * limit;
+      const quota = quotaOf({ algorithm: 'token-bucket', limit, burst, windowMs });
+      const { states } = await store.take([{ key: key(), quota, cost: burst }]);
+      expect(states[0]).toMatchObject({ remaining: 0, resetAfterMs: 5 * windowMs });
+      const again = await store.take([{ key: key(), quota, cost: burst }]);
+      expect(again.states[0]).toMatchObject({ remaining: 0, retryAfterMs: 5 * windowMs });
+      const peeked = await store.peek([{ key: key(), quota, cost: 1 }]);
+      expect(peeked.states[0]?.resetAfterMs).toBe(5 * windowMs);
+    });
+
     test.each(OF_UNITS)('no count goes below zero: %s', async (algorithm) => {
       const { store, clock, key, quota, reserve, settle, left } = setUp(open, algorithm);
       const first = await reserve(5);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createProxyServers } from '../../src/gateway/app/proxy-servers.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { EXEMPT } from '../../src/gateway/core/counting/decision.ts';
+import { Arrivals } from '../../src/gateway/server/handler.ts';
 import type { PortName } from '../../src/gateway/server/proxy-ports.ts';
 import type { Settle, SettleVerdict } from '../../src/gateway/settlement/channel.ts';
 import { accessLog, firstAccessLog, STREAM_ACCESS_LOGS } from '../support/access-logs.ts';
@@ -27,6 +28,7 @@ let checkPort: number;
 let grpcPort: number;
 beforeAll(async () => {
   servers = createProxyServers({
+    arrivals: new Arrivals(() => {}),
     environment: readEnvironment({
       ...{ HEADGATE_PORT: '0', HEADGATE_GRPC_PORT: '0', HEADGATE_PROXY_SECRET: SECRET },
     }),

@@ -37,8 +37,9 @@ export async function createPortlessGateway(options: GatewayOptions) {
   });
   const { decisions } = telemetry;
   const tracing = resources.addClosable(await openTracing(environment.tracing, telemetry.tracing));
+  const arrivals = new Arrivals(decisions.requestAbandoned);
   const handle = createHandler({
-    arrivals: new Arrivals(decisions.requestAbandoned),
+    arrivals,
     onDecided(decision, dialect, durationMs) {
       decisions.decided(decision, dialect, durationMs);
       denials.decided(decision, dialect, durationMs);
@@ -53,7 +54,8 @@ export async function createPortlessGateway(options: GatewayOptions) {
   shared.replyWith((query) => replyTo(operated, query));
   const unsettled = watchUnsettled(operated, telemetry.settlements, resources);
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
-  const servers = createProxyServers({ environment, handleCheck, rateLimits, telemetry, settle });
+  const proxies = { environment, handleCheck, rateLimits, telemetry, settle, arrivals };
+  const servers = createProxyServers(proxies);
   let isClosing = false;
   resources.add(servers, (opened) => {
     isClosing = true;

@@ -4,7 +4,7 @@ import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import type { CallerOptions } from '../server/callers.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
-import type { HandleCheck } from '../server/handler.ts';
+import type { Arrivals, HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import { accessLogService } from '../settlement/access-log-service.ts';
@@ -21,10 +21,11 @@ interface ProxyServersOptions {
   readonly rateLimits: RateLimits | undefined;
   /** If it is undefined, nobody can settle: `POST /settle` and access logs of Envoy are not answered. */
   readonly settle?: Settle | undefined;
+  readonly arrivals: Arrivals;
 }
 
 export function createProxyServers(options: ProxyServersOptions) {
-  const { environment, handleCheck, telemetry, rateLimits, settle } = options;
+  const { environment, handleCheck, telemetry, rateLimits, settle, arrivals } = options;
   const { grpcPort, grpcTls: tls, socket } = environment;
   const callers = (port: PortName): CallerOptions => ({
     proxySecrets: environment.proxySecrets,
@@ -41,6 +42,7 @@ export function createProxyServers(options: ProxyServersOptions) {
     settling: settle && {
       secrets: environment.settleSecrets,
       answer: settleOverHttp(settle),
+      atEndOfTurn: (job) => arrivals.atEndOfTurn(job),
     },
   });
   const grpcServer =

@@ -65,15 +65,13 @@ function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
   const { status, headers, body } = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'allow') {
     const { settleToken } = decision;
-    return { code: OK, status, headers: responseHeaders(headers), settleToken, body };
+    // The application decides whether its response may be cached, and the client gets no token.
+    const shown = without('Cache-Control', headers);
+    const own = settleToken === undefined ? shown : without(SETTLE_HEADER, shown);
+    return { code: OK, status, headers: own, settleToken, body };
   }
   const code = status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED;
   return { code, status, headers, body };
-}
-
-/** The application decides whether its response may be cached, and the client gets no token. */
-function responseHeaders(headers: readonly string[]): readonly string[] {
-  return without(SETTLE_HEADER, without('Cache-Control', headers));
 }
 
 function without(name: string, headers: readonly string[]): readonly string[] {

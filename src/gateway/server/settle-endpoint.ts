@@ -9,8 +9,15 @@ import { createBodyReader } from './request-body.ts';
 export interface Settling {
   /** A caller that has one of these as a header can settle, and nothing else. */
   readonly secrets: readonly string[];
-  /** Resolves to the status and the JSON that answer a body. */
-  readonly answer: (body: string) => Promise<{ readonly status: number; readonly body: string }>;
+  /** Gives the status and the JSON that answer a body. */
+  readonly answer: (body: string) => SettleAnswer | Promise<SettleAnswer>;
+  /** Answers that are written together cost less, see `Arrivals`. */
+  readonly atEndOfTurn: (job: () => void) => void;
+}
+
+interface SettleAnswer {
+  readonly status: number;
+  readonly body: string;
 }
 
 interface SettleEndpointOptions extends CallerOptions, Answering {
@@ -38,11 +45,17 @@ export function createSettleEndpoint(options: SettleEndpointOptions) {
       write(refusal);
       return;
     }
+    const writeLast = (answer: Answer) => settling.atEndOfTurn(() => write(answer));
+    const settled = ({ status, body }: SettleAnswer) => writeLast(json(status, body));
     read(message, response, (body) => {
-      settling.answer(body).then(
-        (answer) => write(json(answer.status, answer.body)),
-        () => write(internalError()),
-      );
+      const fail = () => writeLast(internalError());
+      try {
+        const answer = settling.answer(body);
+        if (answer instanceof Promise) answer.then(settled, fail);
+        else settled(answer);
+      } catch {
+        fail();
+      }
     });
   };
 }

@@ -10,9 +10,12 @@ export class ByteWriter {
 
   /** A whole number of 0 or more, its highest byte first. */
   number(value: number, length: number): void {
-    for (let place = length - 1; place >= 0; place--) {
-      this.text += String.fromCharCode(Math.floor(value / 256 ** place) % 256);
+    let [bytes, rest] = ['', value];
+    for (let i = 0; i < length; i++) {
+      bytes = String.fromCharCode(rest % 256) + bytes;
+      rest = Math.floor(rest / 256);
     }
+    this.text += bytes;
   }
 
   /** A whole number of 0 or more: seven bits for each byte, the lowest first; each byte but the last has its high bit set. */

@@ -1,6 +1,6 @@
 /** `POST /settle`: applications report what requests turned out to cost. */
 import type { Settle, SettleVerdict } from './channel.ts';
-import { MalformedReport, type Report, readReports } from './reports.ts';
+import { MalformedReport, type Report, type Reports, readReports } from './reports.ts';
 
 interface SettleAnswer {
   readonly status: 200 | 400;
@@ -23,20 +23,40 @@ const REASONS: Readonly<Record<Exclude<SettleVerdict, 'settled'>, string>> = {
 };
 
 /** Returns what answers a body. A well-formed one is answered with 200, and a result for each report. */
-export function settleOverHttp(settle: Settle): (written: string) => Promise<SettleAnswer> {
-  const resultOf = async ({ token, outcome }: Report) => {
-    const result = await settle(token, outcome, 'settle');
-    return result === 'settled' ? { result } : { result, reason: REASONS[result] };
-  };
-  return async (written) => {
-    try {
-      const { isBatch, reports } = readReports(written);
-      const settlements = await Promise.all(reports.map(resultOf));
-      return { status: 200, body: JSON.stringify(isBatch ? { settlements } : settlements[0]) };
-    } catch (error) {
-      if (!(error instanceof MalformedReport)) throw error;
-      const body = JSON.stringify({ error: 'bad_request', message: error.message });
-      return { status: 400, body };
+export function settleOverHttp(
+  settle: Settle,
+): (written: string) => SettleAnswer | Promise<SettleAnswer> {
+  const verdictOf = ({ token, outcome }: Report) => settle(token, outcome, 'settle');
+  return (written) => {
+    const found = reportsIn(written);
+    if (found instanceof MalformedReport) {
+      return answered(400, { error: 'bad_request', message: found.message });
     }
+    const [first] = found.reports;
+    if (found.isBatch || first === undefined) {
+      return Promise.all(found.reports.map(verdictOf)).then((verdicts) =>
+        answered(200, { settlements: verdicts.map(resultOf) }),
+      );
+    }
+    const verdict = verdictOf(first);
+    if (verdict instanceof Promise) return verdict.then((each) => answered(200, resultOf(each)));
+    return answered(200, resultOf(verdict));
   };
+}
+
+function reportsIn(written: string): Reports | MalformedReport {
+  try {
+    return readReports(written);
+  } catch (error) {
+    if (error instanceof MalformedReport) return error;
+    throw error;
+  }
+}
+
+function resultOf(result: SettleVerdict) {
+  return result === 'settled' ? { result } : { result, reason: REASONS[result] };
+}
+
+function answered(status: SettleAnswer['status'], body: object): SettleAnswer {
+  return { status, body: JSON.stringify(body) };
 }

@@ -35,8 +35,9 @@ export function createSettling(options: SettlingOptions) {
   };
   return {
     issueToken({ momentMs, mode, parts }: Reservation): string {
-      for (const name of new Set(parts.map(({ limit }) => limit.policy.name))) {
-        events.reserved(name);
+      // All parts of a policy follow one another.
+      for (const [i, { limit }] of parts.entries()) {
+        if (limit.policy !== parts[i - 1]?.limit.policy) events.reserved(limit.policy.name);
       }
       const endsMs = momentMs + lifeMs;
       serial = (serial + 1) >>> 0;

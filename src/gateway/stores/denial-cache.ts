@@ -120,13 +120,13 @@ export class DenialCache implements QuotaStore, SettlementStore {
     this.forget();
   }
 
-  /** Whether it succeeds or not: the store may have settled although it did not answer in time. */
-  async settle(settlement: Settlement): Promise<SettleResult> {
-    try {
-      return await this.#store.settle(settlement);
-    } finally {
-      this.#forgetDenialsOf(settlement);
-    }
+  settle(settlement: Settlement): SettleResult | Promise<SettleResult> {
+    const settled = this.#store.settle(settlement);
+    // Whether it succeeds or not: the store may have settled although it did not answer in time.
+    const forget = () => this.#forgetDenialsOf(settlement);
+    if (settled instanceof Promise) settled.then(forget, forget);
+    else forget();
+    return settled;
   }
 
   #forgetDenialsOf({ parts }: Settlement): void {

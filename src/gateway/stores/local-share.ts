@@ -39,11 +39,15 @@ export function localShare(
 
 /**
  * The share of one gateway. The shares of all gateways add up to the quota, in whole requests; for checks and refunds, in
- * units. Which gateways get the requests that remain after the division depends on the key.
+ * units. If requests of one counter differ, the usual request is the measure: shares of different measures could add up to
+ * more. Which gateways get the requests that remain after the division depends on the key.
  */
-export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: GatewayRank): Quota {
+export function shareOf(
+  { key, quota, cost, usualCost = cost }: Descriptor,
+  { count, rank }: GatewayRank,
+): Quota {
   const turn = (rank + fnv1a32(key)) % count;
-  const unitsEach = Math.max(1, cost);
+  const unitsEach = Math.max(1, usualCost);
   const part = (units: number) => {
     const requests = Math.floor(units / unitsEach);
     const extra = turn < requests % count ? 1 : 0;

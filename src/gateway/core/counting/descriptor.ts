@@ -74,7 +74,8 @@ function withReservations(
     const reserve = each.source.afterwards?.reserve;
     if (typeof reserve !== 'object' || untrustedProxy !== false) return each;
     const units = reservedBy(reserve, { headers, estimates });
-    return units === undefined ? each : { ...each, cost: Math.min(units, each.quota.burst) };
+    if (units === undefined) return each;
+    return { ...each, cost: Math.min(units, each.quota.burst), usualCost: each.cost };
   });
 }
 

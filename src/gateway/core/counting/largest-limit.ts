@@ -1,8 +1,11 @@
 /** The largest numbers that the algorithms count exactly. */
 import { type Algorithm, MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './store.ts';
 
-/** In a unit other than requests. A fixed window adds units. The others multiply them by the window, and doubles end at 2^53. */
-const MAX_FIXED_OF_A_UNIT = 2 ** 50 - 1;
+/**
+ * In a unit other than requests. A fixed window adds units, and quota headers say them: their integers have 15 digits at most
+ * (RFC 9651, section 3.3.1). The others multiply units by the window, and doubles end at 2^53.
+ */
+const MAX_FIXED_OF_A_UNIT = 999_999_999_999_999;
 const MAX_PRODUCT = 2 ** 52 - 1;
 
 /** No limit is larger, whatever its algorithm and its window. */

@@ -65,6 +65,8 @@ export interface Descriptor {
    * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
    */
   readonly previousKey?: string | undefined;
+  /** What a usual request costs, if this one differs. While the store fails, gateways share the quota out in such pieces. */
+  readonly usualCost?: number;
   /** The limit charges afterwards: what it took for a request that is denied all the same is given back. */
   readonly givesBack?: true;
 }

@@ -126,13 +126,13 @@ const LONGER_BY_MS = 86_400_000;
 
 /**
  * The debt of a bucket may come from a larger burst before the policy changed, or from settlements. Costs above the burst
- * wait one unit more.
+ * wait one unit more. Only buckets with a unit hold more than MAX_LIMIT.
  */
 function longestMsOf({ quota, givesBack }: Descriptor): number {
-  const { algorithm, windowMs, calendar, limit } = quota;
+  const { algorithm, windowMs, calendar, limit, burst } = quota;
   if (calendar !== undefined) return windowMs + LONGER_BY_MS;
   if (algorithm === 'token-bucket') {
-    const longestMs = Math.ceil(((MAX_LIMIT + 1) * windowMs) / limit);
+    const longestMs = Math.ceil(((Math.max(MAX_LIMIT, burst) + 1) * windowMs) / limit);
     return givesBack ? longestMs + Math.ceil(MAX_SETTLED / limit) : longestMs;
   }
   return algorithm === 'sliding-window-counter' ? 2 * windowMs : windowMs;

@@ -7,7 +7,7 @@ import { rateLimitService } from '../../../../src/gateway/app/ratelimit/rate-lim
 import type { RateLimits } from '../../../../src/gateway/app/ratelimit/rate-limits.ts';
 import { readEnvironment } from '../../../../src/gateway/config/settings/environment.ts';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
-import type { PendingCheck } from '../../../../src/gateway/server/handler.ts';
+import { Arrivals, type PendingCheck } from '../../../../src/gateway/server/handler.ts';
 import type { PortName } from '../../../../src/gateway/server/proxy-ports.ts';
 import type { Settle } from '../../../../src/gateway/settlement/channel.ts';
 import { accessLog, STREAM_ACCESS_LOGS } from '../../../support/access-logs.ts';
@@ -47,6 +47,7 @@ async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true, settle?:
   });
   const rateLimits = { service, isHealthy: () => isHealthy } as unknown as RateLimits;
   const servers = createProxyServers({
+    arrivals: new Arrivals(() => {}),
     environment: readEnvironment({ HEADGATE_PORT: '0', HEADGATE_GRPC_PORT: '0', ...settings }),
     handleCheck(pending: PendingCheck) {
       checks.push(`${pending.dialect} ${pending.parse().target}`);

@@ -341,7 +341,7 @@ describe('a settlement', () => {
   test('that is answered while the store denies outdates that denial', async () => {
     const { cache, asked, whileAsking } = setUp();
     await cache.take([owned('a')]);
-    let settled: Promise<unknown> | undefined;
+    let settled: unknown;
     whileAsking(() => {
       settled = cache.settle(settlementOf('a', 0));
       whileAsking(() => {});

@@ -55,6 +55,29 @@ describe('the shares of all gateways', () => {
   });
 });
 
+test('gateways together admit the limit at most, if each request of a counter reserves something else', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 300 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(fc.tuple(fc.nat(5), fc.integer({ min: 0, max: 60 })), { maxLength: 60 }),
+      (limit, usualCost, count, requests) => {
+        const quota = quotaOf({ limit, windowMs: 60_000, algorithm: 'sliding-window-counter' });
+        const gateways = Array.from({ length: count }, (_, rank) =>
+          localShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 10 }), () => ({ count, rank })),
+        );
+        let sum = 0;
+        for (const [at, cost] of requests) {
+          const descriptor = { key: 'a', quota, cost, ...(cost !== usualCost && { usualCost }) };
+          if (gateways[at % count]?.take([descriptor]).admitted) sum += cost;
+        }
+        expect(sum).toBeLessThanOrEqual(limit);
+      },
+    ),
+  );
+});
+
 describe('the local limiter', () => {
   const quota = quotaOf({ limit: 8, windowMs: 60_000 });
   const place = { count: 4, rank: 0 };

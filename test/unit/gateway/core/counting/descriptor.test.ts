@@ -137,6 +137,28 @@ test('a descriptor says if its limit gives back what it takes for a request that
   expect(descriptor({ ...limit, afterwards }, 'c.x')).toMatchObject({ givesBack: true });
 });
 
+test('a descriptor says what is usual if its request reserves something else', () => {
+  const { policies } = policySetFrom(`
+version: 1
+identity: { sources: [api_key, ip], verified_headers: [x-reserve] }
+default:
+  limits:
+    - { rate: 1000/1h, algorithm: sliding-window-counter, unit: tokens, reserve: { header: x-reserve }, unknown: 80 }
+    - { rate: 1000/1h, algorithm: fixed-window, unit: tokens, reserve: 30 }`);
+  const reserved = (headers: Record<string, string>) =>
+    describe(policies, { ...LISTED, untrustedProxy: false }, { ...AT_NOON, headers }).map(
+      ({ cost, usualCost }) => [cost, usualCost],
+    );
+  expect(reserved({ 'x-reserve': '5' })).toEqual([
+    [5, 80],
+    [30, undefined],
+  ]);
+  expect(reserved({})).toEqual([
+    [80, undefined],
+    [30, undefined],
+  ]);
+});
+
 group('the partition that is counted', () => {
   test('is the address of a client without a key', () => {
     expect(counted('client', BY_ADDRESS)).toEqual(['hg:v1:{i.today}:login:client.300000 5']);
