@@ -1,6 +1,6 @@
 /** Applies the outcome of a request to the counters that its token names. */
 import { KEY_PREFIX } from '../core/counting/descriptor.ts';
-import { type Afterwards, type Outcome, unitsOf } from '../core/counting/outcome.ts';
+import { type Outcome, unitsOf } from '../core/counting/outcome.ts';
 import type { ReservedPart } from '../core/counting/reservation.ts';
 import type {
   SettledPart,
@@ -139,18 +139,11 @@ function settlementOf({ opened, parts, outcome }: Reported): Settlement {
     endsMs,
     parts: parts.map(({ limit, partition, units, momentMs }): SettledPart => {
       const { keySuffix, quota, afterwards } = limit;
-      const used = afterwards === undefined ? units : unitsUsed(afterwards, outcome, units);
+      const used = afterwards === undefined ? units : unitsOf(afterwards, outcome, units);
       const key = [KEY_PREFIX, partition, keySuffix].join('');
       return { key, quota, momentMs, reserved: units, used };
     }),
   };
-}
-
-/** Units that are no whole number tell nothing. */
-function unitsUsed(afterwards: Afterwards, outcome: Outcome, reserved: number): number {
-  const used = unitsOf(afterwards, outcome, reserved);
-  if (Number.isSafeInteger(used) && used >= 0) return used;
-  return unitsOf(afterwards, { ...outcome, units: undefined }, reserved);
 }
 
 /** If parts end differently, the first of these wins. */
