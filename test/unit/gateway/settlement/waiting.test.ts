@@ -32,11 +32,10 @@ function open(given: Pick<typeof store, 'settle'> = store) {
   });
 }
 
-const settlement = (id: string): Settlement => ({ id, endsMs: LATER, parts: [] });
-const add = (id: string, untilMs = LATER, to = waiting) =>
+const settlement = (id: string, endsMs = LATER): Settlement => ({ id, endsMs, parts: [] });
+const add = (id: string, endsMs = LATER, to = waiting) =>
   to.add({
-    settlement: settlement(id),
-    untilMs,
+    settlement: settlement(id, endsMs),
     onSettled: () => void done.push(`settled ${id}`),
     onLost: () => void done.push(`lost ${id}`),
   });
