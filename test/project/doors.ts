@@ -128,7 +128,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'proxy-ports.ts',
   ],
   'gateway/settlement': [
-    'access-log-service.ts',
+    'access-log.ts',
     'channel.ts',
     'http-channel.ts',
     'settling.ts',

@@ -6,6 +6,7 @@
 import type { Outcome } from '../core/counting/outcome.ts';
 import { emptyValue, NAMED_VALUE } from '../protobuf/named-value.ts';
 import { double, type Fields, message, number, readMessage, text } from '../protobuf/reader.ts';
+import type { Settle } from './channel.ts';
 
 type TakeOutcome = (token: string, outcome: Outcome) => void;
 
@@ -125,6 +126,17 @@ const ENTRIES: Fields<TakeOutcome> = {
 
 /** Its first message names Envoy and all its extensions, in field 1. Field 3 has entries about TCP. */
 const MESSAGE: Fields<TakeOutcome> = { 2: message(ENTRIES) };
+
+/** `envoy.service.accesslog.v3.AccessLogService`: Envoy reports finished requests, also those that clients aborted. */
+export function accessLogService(settle: Settle) {
+  return {
+    name: 'envoy.service.accesslog.v3.AccessLogService',
+    method: 'StreamAccessLogs',
+    /** Throws MalformedMessage. */
+    take: (message: Buffer) =>
+      readAccessLog(message, (token, outcome) => void settle(token, outcome, 'envoy')),
+  };
+}
 
 /**
  * Reads a `StreamAccessLogsMessage`, and reports each finished request that has a token, once. Throws MalformedMessage; the

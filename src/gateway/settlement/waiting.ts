@@ -29,7 +29,7 @@ const LONGEST_RETRY_MS = 15_000;
 
 export class WaitingSettlements {
   readonly #options: WaitingOptions;
-  /** By id, the oldest first. */
+  /** By id; first the one that was tried the longest time ago. */
   readonly #waiting = new Map<string, Waiting>();
   #retryMs = FIRST_RETRY_MS;
   #timer: NodeJS.Timeout | undefined;
@@ -88,13 +88,18 @@ export class WaitingSettlements {
   }
 
   /** Resolves to false if the store still fails. */
-  async #try({ settlement, onSettled }: Waiting): Promise<boolean> {
+  async #try(waiting: Waiting): Promise<boolean> {
+    const { settlement, onSettled } = waiting;
     const { store, onFault } = this.#options;
     try {
       const result = await store.settle(settlement);
       if (this.#remove(settlement.id)) onSettled(result);
     } catch (error) {
-      if (error instanceof StoreError) return false;
+      if (error instanceof StoreError) {
+        // It goes to the end, so that one that always fails keeps no other from being tried.
+        if (this.#waiting.delete(settlement.id)) this.#waiting.set(settlement.id, waiting);
+        return false;
+      }
       onFault(error);
       this.#lose([settlement.id]);
     }

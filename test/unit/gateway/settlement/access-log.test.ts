@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Outcome, unitsOf } from '../../../../src/gateway/core/counting/outcome.ts';
 import { MalformedMessage } from '../../../../src/gateway/protobuf/reader.ts';
-import { readAccessLog } from '../../../../src/gateway/settlement/access-log.ts';
-import { accessLogService } from '../../../../src/gateway/settlement/access-log-service.ts';
+import { accessLogService, readAccessLog } from '../../../../src/gateway/settlement/access-log.ts';
 import {
   accessLog,
   accessLogMessage,
