@@ -17,7 +17,7 @@ import { WaitingSettlements } from './waiting.ts';
 /** `cut`: it was settled, but the surplus was larger than the limit, and the rest was left out. */
 type SettlementCount = SettleVerdict | 'cut';
 
-export interface SettlementEvents {
+interface SettlementEvents {
   reserved(policy: string): void;
   /** `policy` is `none` if no policy of the file in force is known for the token. */
   counted(policy: string, channel: Channel, result: SettlementCount): void;
