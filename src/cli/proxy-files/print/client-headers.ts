@@ -34,6 +34,13 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
 }
 
+/** Whether some limit charges afterwards, so that the application needs the token of each request. */
+export function chargesAfterwards({ fallback, entries }: Readings): boolean {
+  return [fallback, ...entries]
+    .flatMap(allLimits)
+    .some(({ reserve, refund }) => reserve !== undefined || refund !== undefined);
+}
+
 /** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */
 export function sentByClients(file: Readings): string[] {
   return clientHeadersOf(file).passed.filter(isSentByClients);

@@ -6,12 +6,9 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
-import {
-  chargesAfterwards,
-  type ValidFile,
-} from '../../../gateway/config/policy-file/valid-file.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type Address, isHere } from '../proxy-address.ts';
-import { clientHeadersOf } from './client-headers.ts';
+import { chargesAfterwards, clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
 import { envoy, envoyGrpc } from './print-envoy.ts';
@@ -42,8 +39,7 @@ export function proxyConfig(input: ProxyConfigInput) {
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
-  const passesToken =
-    input.include === false || chargesAfterwards([policies.fallback, ...policies.entries]);
+  const passesToken = input.include === false || chargesAfterwards(policies);
   const regions = writer.regions({ headers, failure, sendsSecret, passesToken });
   let text = fillRegions(templateText(writer.file, input), regions);
   text = withAddress(text, writer.gateway, input.gateway);

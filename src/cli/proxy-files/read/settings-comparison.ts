@@ -1,10 +1,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import {
-  chargesAfterwards,
-  type ValidFile,
-} from '../../../gateway/config/policy-file/valid-file.ts';
+import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { clientHeadersOf } from '../print/client-headers.ts';
+import { chargesAfterwards, clientHeadersOf } from '../print/client-headers.ts';
 import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
@@ -66,7 +63,7 @@ const NAMES_TOKEN = /^(?!\s*(#|\w+_hide_header)).*(x-headgate-settle|\bHTTP_X_HE
 
 function tokenFindings({ text }: Comparison, file: string, policies: ValidFile): Diagnostic[] {
   const isNamed = NAMES_TOKEN.test(text);
-  if (isNamed || !chargesAfterwards([policies.fallback, ...policies.entries])) return [];
+  if (isNamed || !chargesAfterwards(policies)) return [];
   return [found('settle-token-not-passed', file, 'passes no settle token to the application')];
 }
 
