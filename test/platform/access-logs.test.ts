@@ -7,7 +7,7 @@ import { EXEMPT } from '../../src/gateway/core/counting/decision.ts';
 import { envoyGrpc } from '../../src/gateway/dialects/index.ts';
 import { messageField, textField } from '../../src/gateway/protobuf/writer.ts';
 import { createGrpcServer } from '../../src/gateway/server/grpc/grpc-server.ts';
-import { accessLogService } from '../../src/gateway/settlement/access-log-service.ts';
+import { accessLogService } from '../../src/gateway/settlement/access-log.ts';
 import { waitUntil } from '../support/eventually.ts';
 import { call } from '../support/http.ts';
 import { listenLocally } from '../support/local-server.ts';

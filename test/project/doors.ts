@@ -128,12 +128,13 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'proxy-ports.ts',
   ],
   'gateway/settlement': [
-    'access-log-service.ts',
+    'access-log.ts',
     'channel.ts',
     'http-channel.ts',
     'settling.ts',
     'signing-keys.ts',
     'token-size.ts',
+    'token.ts',
   ],
   'gateway/stores': [
     'denial-cache.ts',

@@ -7,7 +7,7 @@ import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import type { Arrivals, HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
-import { accessLogService } from '../settlement/access-log-service.ts';
+import { accessLogService } from '../settlement/access-log.ts';
 import type { Settle } from '../settlement/channel.ts';
 import { settleOverHttp } from '../settlement/http-channel.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

@@ -46,7 +46,7 @@ export const POLICY_RULES = {
     'Lower the `cost` or `reserve`, or raise the limit or its `burst`.',
   ),
   'settle-token': error(
-    'The settle token of a request would be longer than 600 characters, or would not tell two limits apart.',
+    'The settle token of a request would be longer than 600 characters.',
     'Give fewer limits `reserve` or `refund`, or count fewer `ipv6_prefixes`.',
   ),
   'burst-without-bucket': error(

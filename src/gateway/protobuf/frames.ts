@@ -1,7 +1,6 @@
 /** gRPC frames a message with a flag for compression and four bytes of length (PROTOCOL-HTTP2.md of github.com/grpc/grpc). */
 export const HEAD_BYTES = 5;
 export const UNCOMPRESSED = 0;
-export const COMPRESSED = 1;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The bytes are no frames, or their messages are not accepted. The stream cannot be read any further. */
@@ -9,20 +8,15 @@ export class RefusedFrame extends Error {
   override readonly name = 'RefusedFrame';
 }
 
-/** Takes the messages out of a stream of frames. Between two chunks it holds less than one message. */
+/** Takes the messages out of a stream of frames that are not compressed. Between two chunks it holds less than one message. */
 export class FrameReader {
   readonly #maxBytes: number;
-  readonly #flags: readonly number[];
   /** Starts with the bytes of the unfinished frame. */
   #buffer: Buffer = NO_BYTES;
   #length = 0;
-  /** The flag of the message that `add` has yielded last. */
-  flag = UNCOMPRESSED;
 
-  /** Messages with other flags than these are refused. */
-  constructor(maxBytes: number, flags: readonly number[] = [UNCOMPRESSED]) {
+  constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#flags = flags;
   }
 
   /** Bytes of the message that is not complete. */
@@ -37,7 +31,6 @@ export class FrameReader {
     this.#length += chunk.length;
     for (let end = this.#endOfFrame(); end <= this.#length; end = this.#endOfFrame()) {
       const message = this.#buffer.subarray(HEAD_BYTES, end);
-      this.flag = this.#buffer[0] as number;
       this.#buffer = this.#buffer.subarray(end);
       this.#length -= end;
       isCopied = false;
@@ -50,9 +43,7 @@ export class FrameReader {
   /** Infinity while its head is not complete. */
   #endOfFrame(): number {
     if (this.#length < HEAD_BYTES) return Number.POSITIVE_INFINITY;
-    if (!this.#flags.includes(this.#buffer[0] as number)) {
-      throw new RefusedFrame('a message is compressed');
-    }
+    if (this.#buffer[0] !== UNCOMPRESSED) throw new RefusedFrame('a message is compressed');
     const announced = this.#buffer.readUInt32BE(1);
     if (announced <= this.#maxBytes) return HEAD_BYTES + announced;
     throw new RefusedFrame(`a message has ${announced} bytes, the maximum is ${this.#maxBytes}`);

@@ -4,23 +4,12 @@
  * google/protobuf/struct.proto.
  */
 import type { Outcome } from '../core/counting/outcome.ts';
-import {
-  double,
-  type Fields,
-  message,
-  number,
-  ProtobufReader,
-  RepeatedTexts,
-  text,
-} from '../protobuf/reader.ts';
+import { emptyValue, NAMED_VALUE } from '../protobuf/named-value.ts';
+import { double, type Fields, message, number, readMessage, text } from '../protobuf/reader.ts';
+import type { Settle } from './channel.ts';
 
 type TakeOutcome = (token: string, outcome: Outcome) => void;
 
-/** Where Envoy's filter keeps the metadata of a check's answer. */
-const AUTHORIZATION = 'envoy.filters.http.ext_authz';
-const TOKEN = 'settle';
-/** Where `json_to_metadata` and `sse_to_metadata` write units, by their names. */
-const UNITS = 'headgate';
 /** `AccessLogType`: entries of other types are written before the request has ended, or for one of several attempts. */
 const FINAL_TYPES = [0, 6];
 /** The status is the one that the upstream sent. Otherwise Envoy made the answer, or the client did not get all of it. */
@@ -43,10 +32,8 @@ interface Response {
 interface Value {
   key: string;
   text: string;
-  number: number | undefined;
+  number: number;
 }
-
-const namespaces = new RepeatedTexts();
 
 const VALUE: Fields<Value> = {
   2: double((value, found) => {
@@ -56,54 +43,35 @@ const VALUE: Fields<Value> = {
 };
 const STRUCT_FIELD: Fields<Value> = { 1: text('key'), 2: message(VALUE) };
 
-function valueIn(reader: ProtobufReader): Value {
-  const value: Value = { key: '', text: '', number: undefined };
-  reader.fieldsUntil(reader.endOfValue(), STRUCT_FIELD, value);
-  return value;
-}
+const STRUCT: Fields<(value: Value) => void> = {
+  1: (reader, take) =>
+    take(reader.message(STRUCT_FIELD, { key: '', text: '', number: Number.NaN })),
+};
 
-const AUTHORIZATION_STRUCT: Fields<Entry> = {
-  1: (reader, entry) => {
-    const { key, text } = valueIn(reader);
-    if (key === TOKEN) entry.token = text;
-  },
-};
-const UNITS_STRUCT: Fields<Entry> = {
-  1: (reader, entry) => {
-    const { key, number: units } = valueIn(reader);
-    entry.units ??= new Map();
-    if (units !== undefined && Number.isSafeInteger(units) && units >= 0) {
-      entry.units.set(key, units);
-    } else entry.units.delete(key);
-  },
-};
-const STRUCTS: ReadonlyMap<string, Fields<Entry>> = new Map([
-  [AUTHORIZATION, AUTHORIZATION_STRUCT],
-  [UNITS, UNITS_STRUCT],
+/** By the namespace of dynamic metadata, what a value in it says. */
+const NAMESPACES = new Map<string, (entry: Entry, value: Value) => void>([
+  [
+    // Where Envoy's filter keeps the metadata of a check's answer.
+    'envoy.filters.http.ext_authz',
+    (entry, { key, text }) => {
+      if (key === 'settle') entry.token = text;
+    },
+  ],
+  [
+    // Where `json_to_metadata` and `sse_to_metadata` write units, by their names.
+    'headgate',
+    (entry, { key, number }) => {
+      entry.units ??= new Map();
+      entry.units.set(key, number);
+    },
+  ],
 ]);
-
-interface Namespace {
-  name: string;
-  struct: Buffer | undefined;
-}
-
-const NAMESPACE: Fields<Namespace> = {
-  1: (reader, namespace) => {
-    namespace.name = reader.repeated(namespaces);
-  },
-  2: (reader, namespace) => {
-    namespace.struct = reader.bytes();
-  },
-};
 
 const METADATA: Fields<Entry> = {
   1: (reader, entry) => {
-    const namespace: Namespace = { name: '', struct: undefined };
-    reader.fieldsUntil(reader.endOfValue(), NAMESPACE, namespace);
-    const fields = STRUCTS.get(namespace.name);
-    if (fields !== undefined && namespace.struct !== undefined) {
-      readFields(namespace.struct, fields, entry);
-    }
+    const { name, value } = reader.message(NAMED_VALUE, emptyValue());
+    const take = NAMESPACES.get(name);
+    if (take !== undefined) readMessage(value, STRUCT, (each) => take(entry, each));
   },
 };
 
@@ -136,23 +104,21 @@ const HEADER: Fields<{ name: string; value: string }> = { 1: text('name'), 2: te
 const RESPONSE: Fields<Response> = {
   1: message(STATUS),
   4: (reader, { headers }) => {
-    const header = { name: '', value: '' };
-    reader.fieldsUntil(reader.endOfValue(), HEADER, header);
-    headers.set(header.name.toLowerCase(), header.value);
+    const { name, value } = reader.message(HEADER, { name: '', value: '' });
+    headers.set(name.toLowerCase(), value);
   },
   6: text('details'),
 };
 
 const ENTRIES: Fields<TakeOutcome> = {
   1: (reader, take) => {
-    const entry: Entry = {
+    const entry = reader.message(ENTRY, {
       token: '',
       units: undefined,
       type: 0,
       isIntermediate: false,
       response: undefined,
-    };
-    reader.fieldsUntil(reader.endOfValue(), ENTRY, entry);
+    });
     const isFinal = FINAL_TYPES.includes(entry.type) && !entry.isIntermediate;
     if (entry.token !== '' && isFinal) take(entry.token, outcomeOf(entry));
   },
@@ -161,22 +127,28 @@ const ENTRIES: Fields<TakeOutcome> = {
 /** Its first message names Envoy and all its extensions, in field 1. Field 3 has entries about TCP. */
 const MESSAGE: Fields<TakeOutcome> = { 2: message(ENTRIES) };
 
+/** `envoy.service.accesslog.v3.AccessLogService`: Envoy reports finished requests, also those that clients aborted. */
+export function accessLogService(settle: Settle) {
+  return {
+    name: 'envoy.service.accesslog.v3.AccessLogService',
+    method: 'StreamAccessLogs',
+    /** Throws MalformedMessage. */
+    take: (message: Buffer) =>
+      readAccessLog(message, (token, outcome) => void settle(token, outcome, 'envoy')),
+  };
+}
+
 /**
  * Reads a `StreamAccessLogsMessage`, and reports each finished request that has a token, once. Throws MalformedMessage; the
  * entries before the mistake are reported.
  */
 export function readAccessLog(bytes: Buffer, take: TakeOutcome): void {
-  readFields(bytes, MESSAGE, take);
+  readMessage(bytes, MESSAGE, take);
 }
 
 function outcomeOf({ units, response: bytes }: Entry): Outcome {
   if (bytes === undefined) return { units };
-  const response: Response = { status: 0, details: '', headers: new Map() };
-  readFields(bytes, RESPONSE, response);
-  if (response.details !== FROM_UPSTREAM) return { units };
-  return { status: response.status, headers: response.headers, units };
-}
-
-function readFields<Target>(bytes: Buffer, fields: Fields<Target>, target: Target): void {
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, fields, target);
+  const empty: Response = { status: 0, details: '', headers: new Map() };
+  const { status, details, headers } = readMessage(bytes, RESPONSE, empty);
+  return details === FROM_UPSTREAM ? { status, headers, units } : { units };
 }

@@ -1,6 +1,6 @@
 /** Applies the outcome of a request to the counters that its token names. */
 import { KEY_PREFIX } from '../core/counting/descriptor.ts';
-import { type Afterwards, type Outcome, unitsOf } from '../core/counting/outcome.ts';
+import { type Outcome, unitsOf } from '../core/counting/outcome.ts';
 import type { ReservedPart } from '../core/counting/reservation.ts';
 import type {
   SettledPart,
@@ -9,6 +9,7 @@ import type {
   SettleResult,
 } from '../core/counting/settlement.ts';
 import { StoreError } from '../core/counting/store.ts';
+import type { Limit } from '../core/policy.ts';
 import type { Channel, SettleVerdict } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
@@ -16,7 +17,7 @@ import { WaitingSettlements } from './waiting.ts';
 /** `cut`: it was settled, but the surplus was larger than the limit, and the rest was left out. */
 type SettlementCount = SettleVerdict | 'cut';
 
-export interface SettlementEvents {
+interface SettlementEvents {
   reserved(policy: string): void;
   /** `policy` is `none` if no policy of the file in force is known for the token. */
   counted(policy: string, channel: Channel, result: SettlementCount): void;
@@ -60,76 +61,51 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
     for (const policy of policies) events.counted(policy, channel, verdict);
     return verdict;
   };
-  const fault = (reported: Reported, error: unknown) => {
-    events.failed(error);
-    return countAll(reported, 'lost');
-  };
-  const concluding = (reported: Reported) => (result: SettleResult) =>
-    conclude(reported, result, events);
   return {
-    apply(reported: Reported): SettleVerdict | Promise<SettleVerdict> {
-      const { mode, endsMs, gateway: countedBy } = reported.opened;
+    async apply(reported: Reported): Promise<SettleVerdict> {
+      const { mode, gateway: countedBy } = reported.opened;
       const own = countedBy === gateway ? local : undefined;
-      if (mode === 'local') {
-        if (own === undefined) return countAll(reported, 'elsewhere');
-        return attempt(own, settlementOf(reported), {
-          settled: concluding(reported),
-          failed: (error) => fault(reported, error),
-        });
-      }
-      if (own !== undefined) correctLocally(own, reported, events);
+      const target = mode === 'local' ? own : store;
+      if (target === undefined) return countAll(reported, 'elsewhere');
+      if (own !== undefined && target !== own) void correctLocally(own, reported, events);
       const settlement = settlementOf(reported);
-      return attempt(store, settlement, {
-        settled: concluding(reported),
-        failed(error) {
-          if (!(error instanceof StoreError)) return fault(reported, error);
-          const isWaiting = waiting.add({
-            settlement,
-            untilMs: endsMs,
-            onSettled: concluding(reported),
-            onLost: () => countAll(reported, 'lost'),
-          });
-          return countAll(reported, isWaiting ? 'waiting' : 'lost');
-        },
-      });
+      try {
+        return conclude(reported, await target.settle(settlement), events);
+      } catch (error) {
+        if (target !== store || !(error instanceof StoreError)) {
+          events.failed(error);
+          return countAll(reported, 'lost');
+        }
+        const isWaiting = waiting.add({
+          settlement,
+          onSettled: (result) => conclude(reported, result, events),
+          onLost: () => countAll(reported, 'lost'),
+        });
+        return countAll(reported, isWaiting ? 'waiting' : 'lost');
+      }
     },
     /** Settles this until that succeeds, or it ends. */
     retry(settlement: Settlement): void {
       const ignore = () => {};
-      const untilMs = settlement.endsMs;
-      waiting.add({ settlement, untilMs, onSettled: ignore, onLost: ignore });
+      waiting.add({ settlement, onSettled: ignore, onLost: ignore });
     },
     close: () => waiting.close(),
   };
 }
 
-interface Attempt<Result> {
-  readonly settled: (result: SettleResult) => Result;
-  readonly failed: (error: unknown) => Result;
-}
-
-/** A store in this process answers without a promise. */
-function attempt<Result>(
-  store: SettlementStore,
-  settlement: Settlement,
-  { settled, failed }: Attempt<Result>,
-): Result | Promise<Result> {
-  try {
-    const result = store.settle(settlement);
-    return result instanceof Promise ? result.then(settled, failed) : settled(result);
-  } catch (error) {
-    return failed(error);
-  }
-}
-
 /** This gateway noted locally what the store admitted, for the time when the store fails. */
-function correctLocally(local: SettlementStore, reported: Reported, events: SettlementEvents) {
+async function correctLocally(
+  local: SettlementStore,
+  reported: Reported,
+  events: SettlementEvents,
+): Promise<void> {
   const parts = reported.parts.filter(({ limit }) => limit.policy.onStoreFailure === 'local');
   if (parts.length === 0) return;
-  void attempt(local, settlementOf({ ...reported, parts }), {
-    settled: () => {},
-    failed: events.failed,
-  });
+  try {
+    await local.settle(settlementOf({ ...reported, parts }));
+  } catch (error) {
+    events.failed(error);
+  }
 }
 
 function settlementOf({ opened, parts, outcome }: Reported): Settlement {
@@ -139,18 +115,11 @@ function settlementOf({ opened, parts, outcome }: Reported): Settlement {
     endsMs,
     parts: parts.map(({ limit, partition, units, momentMs }): SettledPart => {
       const { keySuffix, quota, afterwards } = limit;
-      const used = afterwards === undefined ? units : unitsUsed(afterwards, outcome, units);
+      const used = afterwards === undefined ? units : unitsOf(afterwards, outcome, units);
       const key = [KEY_PREFIX, partition, keySuffix].join('');
       return { key, quota, momentMs, reserved: units, used };
     }),
   };
-}
-
-/** Units that are no whole number tell nothing. */
-function unitsUsed(afterwards: Afterwards, outcome: Outcome, reserved: number): number {
-  const used = unitsOf(afterwards, outcome, reserved);
-  if (Number.isSafeInteger(used) && used >= 0) return used;
-  return unitsOf(afterwards, { ...outcome, units: undefined }, reserved);
 }
 
 /** If parts end differently, the first of these wins. */
@@ -161,13 +130,10 @@ function conclude(
   { parts: results }: SettleResult,
   events: SettlementEvents,
 ): SettleVerdict {
-  const resultsOf = Map.groupBy(results, (_, i) => parts[i]?.limit.policy.name ?? 'none');
-  for (const [i, { cut }] of results.entries()) {
-    if (cut > 0) events.cut(parts[i]?.limit.label ?? '', cut);
-  }
-  for (const [policy, some] of resultsOf) {
-    const isCut = some.some(({ cut }) => cut > 0);
-    events.counted(policy, channel, isCut ? 'cut' : verdictOf(some));
+  const settled = results.map((result, i) => ({ ...result, limit: parts[i]?.limit as Limit }));
+  for (const { limit, cut } of settled) if (cut > 0) events.cut(limit.label, cut);
+  for (const [policy, some] of Map.groupBy(settled, ({ limit }) => limit.policy.name)) {
+    events.counted(policy, channel, some.some(({ cut }) => cut > 0) ? 'cut' : verdictOf(some));
   }
   return verdictOf(results);
 }

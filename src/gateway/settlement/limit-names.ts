@@ -17,7 +17,7 @@ export interface LimitName {
 const UNVERIFIED = 128;
 
 const namesByPolicy = new WeakMap<Policy, ReadonlyMap<Limit, LimitName>>();
-const indexes = new WeakMap<readonly Policy[], LimitIndex>();
+const indexes = new WeakMap<readonly Policy[], ReadonlyMap<string, Limit>>();
 
 /** The names of the limits that charge afterwards, computed once for each policy of a file. */
 export function limitNames(policy: Policy): ReadonlyMap<Limit, LimitName> {
@@ -29,36 +29,20 @@ export function limitNames(policy: Policy): ReadonlyMap<Limit, LimitName> {
   return names;
 }
 
-export interface LimitIndex {
-  find(name: LimitName): Limit | undefined;
-  /** Policies with a limit whose digest another limit has too. Tokens could not tell the two apart. */
-  readonly clashes: readonly string[];
-}
-
-export function limitIndex(policies: readonly Policy[]): LimitIndex {
+/** The limits of a file by the text of their names. Digests of 48 bits tell apart those of any file. */
+export function limitIndex(policies: readonly Policy[]): ReadonlyMap<string, Limit> {
   let index = indexes.get(policies);
   if (index === undefined) {
-    index = indexOf(policies);
+    const named = policies.flatMap((policy) => [...limitNames(policy)]);
+    index = new Map(named.map(([limit, name]) => [nameText(name), limit]));
     indexes.set(policies, index);
   }
   return index;
 }
 
-function indexOf(policies: readonly Policy[]): LimitIndex {
-  const byName = new Map<string, Limit>();
-  const clashes = new Set<string>();
-  for (const policy of policies) {
-    for (const [limit, name] of limitNames(policy)) {
-      const text = textOf(name);
-      const other = byName.get(text);
-      if (other !== undefined && other !== limit) clashes.add(policy.name);
-      byName.set(text, limit);
-    }
-  }
-  return { find: (name) => byName.get(textOf(name)), clashes: [...clashes] };
+export function nameText({ digest, form }: LimitName): string {
+  return digest + String.fromCharCode(form);
 }
-
-const textOf = ({ digest, form }: LimitName) => digest + String.fromCharCode(form);
 
 /** Each list of limits that a client may have, with its plan. */
 export function limitLists({

@@ -4,7 +4,7 @@ import type { Reservation, ReservedPart } from '../core/counting/reservation.ts'
 import type { Policy } from '../core/policy.ts';
 import { type ApplyingOptions, createApply } from './applying.ts';
 import type { Channel, Settle, SettleVerdict } from './channel.ts';
-import { limitIndex, limitNames } from './limit-names.ts';
+import { limitIndex, limitNames, nameText } from './limit-names.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { GATEWAY_BYTES, openToken, sealToken, type TokenPart } from './token.ts';
 
@@ -59,7 +59,7 @@ function namedPart({ limit, ...taken }: ReservedPart): TokenPart {
 function knownParts(parts: readonly TokenPart[], policies: readonly Policy[]): ReservedPart[] {
   const index = limitIndex(policies);
   return parts.flatMap(({ partition, units, momentMs, ...name }) => {
-    const limit = index.find(name);
+    const limit = index.get(nameText(name));
     return limit === undefined ? [] : { limit, partition, units, momentMs };
   });
 }

@@ -1,34 +1,7 @@
-/** Whether tokens fit: the largest one that requests of a policy can get. */
+/** The largest token that requests of a policy can get. */
 import type { Limit, Policy } from '../core/policy.ts';
-import { type LimitName, limitIndex, limitLists, limitNames } from './limit-names.ts';
-import { LONGEST_TOKEN, type TokenPart, tokenLength } from './token.ts';
-
-export interface TokenMistake {
-  /** The name of the policy. */
-  readonly policy: string;
-  readonly message: string;
-}
-
-/** `always`: the policies that apply in addition to others. */
-export function tokenMistakes(
-  policies: readonly Policy[],
-  always: readonly Policy[],
-): TokenMistake[] {
-  const clashes = limitIndex(policies).clashes.map((policy) => ({
-    policy,
-    message: 'a limit has the same short name in settle tokens as another one: rename the policy',
-  }));
-  const tooLong = policies.flatMap((policy) => {
-    if (!policy.settles) return [];
-    const besides = always.filter((each) => each !== policy && each.settles);
-    const length = largestToken([policy, ...besides]);
-    if (length <= LONGEST_TOKEN) return [];
-    const among = besides.length === 0 ? '' : ' together with those of policies with always: true';
-    const message = `limits with reserve or refund${among} need a settle token of ${length} characters, the maximum is ${LONGEST_TOKEN}: use fewer of them, or fewer ipv6_prefixes`;
-    return [{ policy: policy.name, message }];
-  });
-  return [...clashes, ...tooLong];
-}
+import { type LimitName, limitLists, limitNames } from './limit-names.ts';
+import { type TokenPart, tokenLength } from './token.ts';
 
 /** Characters of the largest token for a request to which all of these policies apply. */
 export function largestToken(policies: readonly Policy[]): number {

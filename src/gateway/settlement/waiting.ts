@@ -1,4 +1,5 @@
 /** Settlements that the store did not take, because it failed. They count once, so trying again is safe. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settlement, SettlementStore, SettleResult } from '../core/counting/settlement.ts';
 import { StoreError } from '../core/counting/store.ts';
 
@@ -14,9 +15,8 @@ export interface WaitingOptions {
 }
 
 export interface Waiting {
+  /** Later than its end, it is not tried. */
   readonly settlement: Settlement;
-  /** Milliseconds since the epoch. Later than that, it is not tried. */
-  readonly untilMs: number;
   readonly onSettled: (result: SettleResult) => void;
   readonly onLost: () => void;
 }
@@ -29,7 +29,7 @@ const LONGEST_RETRY_MS = 15_000;
 
 export class WaitingSettlements {
   readonly #options: WaitingOptions;
-  /** By id, the oldest first. */
+  /** By id; first the one that was tried the longest time ago. */
   readonly #waiting = new Map<string, Waiting>();
   #retryMs = FIRST_RETRY_MS;
   #timer: NodeJS.Timeout | undefined;
@@ -57,10 +57,8 @@ export class WaitingSettlements {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#options.closeWithinMs);
+    const timeout = sleep(this.#options.closeWithinMs, undefined, { ref: false });
     await Promise.race([this.#tryAll(), timeout]);
-    clearTimeout(timer);
     this.#lose(this.#waiting.keys());
   }
 
@@ -79,7 +77,8 @@ export class WaitingSettlements {
   /** One first, and while the store takes them, many at once. Resolves to whether it took all. */
   async #tryAll(): Promise<boolean> {
     const nowMs = this.#options.now();
-    this.#lose([...this.#waiting].flatMap(([id, { untilMs }]) => (untilMs <= nowMs ? id : [])));
+    const settlements = [...this.#waiting.values()].map(({ settlement }) => settlement);
+    this.#lose(settlements.filter(({ endsMs }) => endsMs <= nowMs).map(({ id }) => id));
     const all = [...this.#waiting.values()];
     for (let from = 0, count = 1; from < all.length; from += count, count = AT_ONCE) {
       const tried = all.slice(from, from + count).map((each) => this.#try(each));
@@ -89,13 +88,18 @@ export class WaitingSettlements {
   }
 
   /** Resolves to false if the store still fails. */
-  async #try({ settlement, onSettled }: Waiting): Promise<boolean> {
+  async #try(waiting: Waiting): Promise<boolean> {
+    const { settlement, onSettled } = waiting;
     const { store, onFault } = this.#options;
     try {
       const result = await store.settle(settlement);
       if (this.#remove(settlement.id)) onSettled(result);
     } catch (error) {
-      if (error instanceof StoreError) return false;
+      if (error instanceof StoreError) {
+        // It goes to the end, so that one that always fails keeps no other from being tried.
+        if (this.#waiting.delete(settlement.id)) this.#waiting.set(settlement.id, waiting);
+        return false;
+      }
       onFault(error);
       this.#lose([settlement.id]);
     }

@@ -1,4 +1,4 @@
-/** Counts reservations and settlements by policy, and remembers which policies wait for the report of an outcome. */
+/** Counts reservations by policy, and remembers which policies wait for the report of an outcome. */
 
 /** Without an outcome for so long, milliseconds, a policy is overdue. Requests seldom take longer. */
 const OVERDUE_AFTER_MS = 300_000;
@@ -9,12 +9,6 @@ const MOST_UNREPORTED = 10;
 const UNHEARD: ReadonlySet<string> = new Set(['malformed', 'forged', 'ended', 'unknown_limit']);
 
 const NO_POLICY = 'none';
-
-interface Settled {
-  readonly policy: string;
-  readonly channel: string;
-  readonly result: string;
-}
 
 interface Policy {
   reservations: number;
@@ -32,7 +26,6 @@ export interface OverduePolicy {
 
 export class ReportedOutcomes {
   readonly #byPolicy = new Map<string, Policy>();
-  readonly #settlements = new Map<string, { readonly labels: Settled; count: number }>();
 
   reserved(policy: string, nowMs: number): void {
     const found = this.#of(policy);
@@ -41,12 +34,7 @@ export class ReportedOutcomes {
     found.unreported++;
   }
 
-  settled(labels: Settled, nowMs: number): void {
-    const { policy, channel, result } = labels;
-    const name = `${policy} ${channel} ${result}`;
-    const known = this.#settlements.get(name);
-    if (known === undefined) this.#settlements.set(name, { labels, count: 1 });
-    else known.count++;
+  settled(policy: string, result: string, nowMs: number): void {
     if (policy !== NO_POLICY && !UNHEARD.has(result)) this.heard(policy, nowMs);
   }
 
@@ -77,10 +65,6 @@ export class ReportedOutcomes {
     for (const [policy, { reservations }] of this.#byPolicy) {
       if (reservations > 0) yield [{ policy }, reservations];
     }
-  }
-
-  *settlements(): Generator<[Settled, number]> {
-    for (const { labels, count } of this.#settlements.values()) yield [labels, count];
   }
 
   #of(policy: string): Policy {

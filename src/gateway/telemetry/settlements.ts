@@ -71,13 +71,14 @@ export function createSettlementEvents({ linesOf, metricsOf, now, isFirst }: Tel
   const metrics = metricsOf(SETTLEMENT_METRICS);
   const outcomes = new ReportedOutcomes();
   countAtScrape(metrics.headgate_reservations_total, () => outcomes.reservations());
-  countAtScrape(metrics.headgate_settlements_total, () => outcomes.settlements());
   let lostSinceLine = 0;
   let listed = '';
   const events = {
     reserved: (policy: string): void => outcomes.reserved(policy, now()),
-    counted: (policy: string, channel: string, result: string): void =>
-      outcomes.settled({ policy, channel, result }, now()),
+    counted(policy: string, channel: string, result: string): void {
+      metrics.headgate_settlements_total.inc({ policy, channel, result });
+      outcomes.settled(policy, result, now());
+    },
     cut: (limit: string, units: number): void => write('settlement_cut', { limit, units }),
     waiting: (settlements: number): void => metrics.headgate_settlements_waiting.set(settlements),
     lost(settlements: number): void {

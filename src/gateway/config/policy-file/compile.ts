@@ -63,7 +63,7 @@ export function compilePolicies(
   });
 }
 
-export function toLimitDefinition({
+function toLimitDefinition({
   rate: { limit, window, windowMs, calendar: unit },
   zone = 'UTC',
   per,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { MAX_SETTLE_WITHIN_MS } from '../../core/counting/settlement.ts';
 import { parseDuration } from '../rate.ts';
 import { holds } from '../refinement.ts';
 import { setting } from './setting.ts';
-
-const LONGEST_LIFE_MS = 86_400_000;
 
 /** How requests are charged what they turned out to cost. */
 export const SETTLEMENT_SETTINGS = {
@@ -28,7 +27,7 @@ export const SETTLEMENT_SETTINGS = {
     'How long after a request arrived its outcome can be reported. Later, its reservation stays.',
     {
       expected: 'a duration of at most 1d, such as 15min',
-      schema: z.string().transform(holds(parseDuration)).pipe(z.number().max(LONGEST_LIFE_MS)),
+      schema: z.string().transform(holds(parseDuration)).pipe(z.number().max(MAX_SETTLE_WITHIN_MS)),
       fallback: 900_000,
       fallbackWords: '`15min`',
     },

@@ -37,7 +37,7 @@ export interface Outcome {
   readonly status?: number | undefined;
   /** Names are in lower case. */
   readonly headers?: ReadonlyMap<string, string> | undefined;
-  /** By unit, the units that the request took: whole numbers of at least 0. */
+  /** By unit, the units that the request took. What is no whole number of at least 0 tells nothing. */
   readonly units?: ReadonlyMap<string, number> | undefined;
 }
 
@@ -52,7 +52,8 @@ export function unitsOf(
 ): number {
   if (refund !== undefined && isRefunded(refund, outcome)) return 0;
   if (unit === undefined) return reserved;
-  return outcome.units?.get(unit) ?? Math.max(unknown ?? 0, reserved);
+  const units = outcome.units?.get(unit) ?? Number.NaN;
+  return Number.isSafeInteger(units) && units >= 0 ? units : Math.max(unknown ?? 0, reserved);
 }
 
 function isRefunded({ status, headers, locations }: Refund, outcome: Outcome): boolean {

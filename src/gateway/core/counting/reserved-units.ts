@@ -13,12 +13,9 @@ export function reservedBy(
   reserve: Exclude<Reserve, number>,
   { headers, estimates }: Estimated,
 ): number | undefined {
-  if ('metadata' in reserve) return wholeNumber(estimates?.get(reserve.metadata));
-  const value = headers && singleValue(headers, reserve.header);
-  return value === undefined || !/^\d+$/.test(value) ? undefined : Number(value);
-}
-
-/** Infinity is one, and the limit bounds it. */
-function wholeNumber(units: number | undefined): number | undefined {
-  return units !== undefined && units >= 0 && Math.floor(units) === units ? units : undefined;
+  const value =
+    'metadata' in reserve
+      ? estimates?.get(reserve.metadata)?.toString()
+      : headers && singleValue(headers, reserve.header);
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }

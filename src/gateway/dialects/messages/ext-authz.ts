@@ -3,7 +3,13 @@
  * of envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/{address,base}.proto and
  * google/rpc/status.proto; `request-info.ts` reads metadata. Other fields are skipped, so every Envoy of API v3 is understood.
  */
-import { type Fields, message, ProtobufReader, RepeatedTexts } from '../../protobuf/reader.ts';
+import {
+  type Fields,
+  message,
+  type ProtobufReader,
+  RepeatedTexts,
+  readMessage,
+} from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import { METADATA } from './request-info.ts';
 
@@ -58,9 +64,7 @@ const EXTENSION: Fields<Entry> = {
 };
 
 function entry(reader: ProtobufReader, fields: Fields<Entry>): Entry {
-  const found: Entry = { key: '', value: '', rawValue: undefined };
-  reader.fieldsUntil(reader.endOfValue(), fields, found);
-  return found;
+  return reader.message(fields, { key: '', value: '', rawValue: undefined });
 }
 
 /** In place of `headers` with `encode_raw_headers`. */
@@ -121,7 +125,7 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
     contextExtensions: Object.create(null),
     estimates: undefined,
   };
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, CHECK_REQUEST, check);
+  readMessage(bytes, CHECK_REQUEST, check);
   return check;
 }
 

@@ -4,12 +4,13 @@
  * `envoy.http.ai_filters.request_info` reads the body, so nothing of it is sent to the gateway.
  */
 import { REQUEST_INFO } from '../../core/counting/outcome.ts';
+import { emptyValue, NAMED_VALUE } from '../../protobuf/named-value.ts';
 import {
   type Fields,
   MalformedMessage,
   number,
-  ProtobufReader,
-  RepeatedTexts,
+  type ReadField,
+  readMessage,
 } from '../../protobuf/reader.ts';
 
 interface Estimating {
@@ -18,61 +19,28 @@ interface Estimating {
 
 const TYPE_URL = 'type.googleapis.com/envoy.data.ai.v3.RequestInfo';
 
-interface TypedEntry {
-  namespace: string;
-  /** The `google.protobuf.Any`. A view of the message, so metadata of other filters costs nothing. */
-  value: Buffer | undefined;
-}
-
-interface TypedValue {
-  typeUrl: string;
-  value: Buffer | undefined;
-}
-
+/** `NaN` is a part that is missing. */
 interface RequestInfo {
-  maxOutputTokens: Wrapped | undefined;
-  estimatedInputTokens: Wrapped | undefined;
+  maxOutputTokens: number;
+  estimatedInputTokens: number;
 }
 
-interface Wrapped {
-  value: number;
-}
-
-const namespaces = new RepeatedTexts();
-
-const TYPED_ENTRY: Fields<TypedEntry> = {
-  1: (reader, entry) => {
-    entry.namespace = reader.repeated(namespaces);
-  },
-  2: (reader, entry) => {
-    entry.value = reader.bytes();
-  },
-};
-
-const TYPED_VALUE: Fields<TypedValue> = {
-  1: (reader, any) => {
-    any.typeUrl = reader.repeated(namespaces);
-  },
-  2: (reader, any) => {
-    any.value = reader.bytes();
-  },
-};
-
-const WRAPPED: Fields<Wrapped> = {
+/** A `UInt32Value`. */
+const WRAPPED: Fields<{ value: number }> = {
   1: number((wrapped, value) => {
     wrapped.value = value;
   }),
 };
 
+function wrapped(key: keyof RequestInfo): ReadField<RequestInfo> {
+  return (reader, info) => {
+    info[key] = reader.message(WRAPPED, { value: 0 }).value;
+  };
+}
+
 const REQUEST_INFO_FIELDS: Fields<RequestInfo> = {
-  4: (reader, info) => {
-    info.maxOutputTokens = { value: 0 };
-    reader.fieldsUntil(reader.endOfValue(), WRAPPED, info.maxOutputTokens);
-  },
-  7: (reader, info) => {
-    info.estimatedInputTokens = { value: 0 };
-    reader.fieldsUntil(reader.endOfValue(), WRAPPED, info.estimatedInputTokens);
-  },
+  4: wrapped('maxOutputTokens'),
+  7: wrapped('estimatedInputTokens'),
 };
 
 const TYPED_FILTER_METADATA = 2;
@@ -80,30 +48,25 @@ const TYPED_FILTER_METADATA = 2;
 /** Untyped metadata, which is field 1, is skipped. */
 export const METADATA: Fields<Estimating> = {
   [TYPED_FILTER_METADATA]: (reader, check) => {
-    const entry: TypedEntry = { namespace: '', value: undefined };
-    reader.fieldsUntil(reader.endOfValue(), TYPED_ENTRY, entry);
-    if (entry.namespace !== REQUEST_INFO || entry.value === undefined) return;
-    const tokens = tokensOf(entry.value);
-    check.estimates = tokens === undefined ? undefined : new Map([[REQUEST_INFO, tokens]]);
+    const { name, value } = reader.message(NAMED_VALUE, emptyValue());
+    if (name !== REQUEST_INFO) return;
+    const tokens = tokensOf(value);
+    check.estimates = Number.isNaN(tokens) ? undefined : new Map([[REQUEST_INFO, tokens]]);
   },
 };
 
 /**
- * Undefined if a part is missing: without `max_output_tokens` a client may get as much as the model can write. It is bad
- * metadata if the bytes are malformed, and no reason to refuse the request.
+ * NaN if a part is missing: without `max_output_tokens` a client may get as much as the model can write. It is bad metadata
+ * if the bytes are malformed, and no reason to refuse the request.
  */
-function tokensOf(any: Buffer): number | undefined {
+function tokensOf(any: Buffer): number {
+  const info: RequestInfo = { maxOutputTokens: Number.NaN, estimatedInputTokens: Number.NaN };
   try {
-    const typed: TypedValue = { typeUrl: '', value: undefined };
-    new ProtobufReader(any).fieldsUntil(any.length, TYPED_VALUE, typed);
-    if (typed.typeUrl !== TYPE_URL || typed.value === undefined) return undefined;
-    const info: RequestInfo = { maxOutputTokens: undefined, estimatedInputTokens: undefined };
-    new ProtobufReader(typed.value).fieldsUntil(typed.value.length, REQUEST_INFO_FIELDS, info);
-    const { maxOutputTokens, estimatedInputTokens } = info;
-    if (maxOutputTokens === undefined || estimatedInputTokens === undefined) return undefined;
-    return maxOutputTokens.value + estimatedInputTokens.value;
+    const { name, value } = readMessage(any, NAMED_VALUE, emptyValue());
+    if (name === TYPE_URL) readMessage(value, REQUEST_INFO_FIELDS, info);
   } catch (error) {
-    if (error instanceof MalformedMessage) return undefined;
-    throw error;
+    if (!(error instanceof MalformedMessage)) throw error;
+    return Number.NaN;
   }
+  return info.maxOutputTokens + info.estimatedInputTokens;
 }

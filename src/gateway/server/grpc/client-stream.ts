@@ -1,15 +1,14 @@
 /** Calls on which a caller sends one message after the other, for as long as it likes, such as access logs. */
 import type { Http2Stream, StreamListener } from '../../http2/stream.ts';
-import { COMPRESSED, FrameReader, RefusedFrame, UNCOMPRESSED } from '../../protobuf/frames.ts';
+import { FrameReader, RefusedFrame } from '../../protobuf/frames.ts';
 import { framed } from '../../protobuf/writer.ts';
 import { HEAD, MAX_MESSAGE_BYTES, OK, refuseCall, trailersOf } from './grpc-call.ts';
-import { unpacked } from './message-frame.ts';
 import {
   type GrpcStatus,
   NOT_ONE_MESSAGE,
+  REFUSED_MESSAGE,
   STOPPING,
   statusOfError,
-  TOO_LONG,
   TOO_MANY_STREAMS,
 } from './status.ts';
 
@@ -47,15 +46,12 @@ export class ClientStreams {
   }
 }
 
-/** The answer is a message without fields. */
+/** Its messages may not be compressed, and the answer is a message without fields. */
 export class ClientStream implements StreamListener {
   readonly #stream: Http2Stream;
   readonly #take: TakeMessage;
   readonly #onDone: () => void;
-  readonly #frames = new FrameReader(MAX_MESSAGE_BYTES, [UNCOMPRESSED, COMPRESSED]);
-  /** Compressed messages are unpacked one by one, so that a stream holds no more than one of them unpacked. */
-  #unpacking: Promise<void> = Promise.resolve();
-  #packedBytes = 0;
+  readonly #frames = new FrameReader(MAX_MESSAGE_BYTES);
   /** Nothing is read any more. */
   #isOver = false;
 
@@ -71,21 +67,19 @@ export class ClientStream implements StreamListener {
     try {
       for (const message of this.#frames.add(chunk)) {
         isProgress = true;
-        this.#receive(message);
-        if (this.#isOver) return;
+        this.#take(message);
       }
     } catch (error) {
-      this.#fail(error instanceof RefusedFrame ? TOO_LONG : statusOfError(error));
+      this.#fail(error instanceof RefusedFrame ? REFUSED_MESSAGE : statusOfError(error));
       return;
     }
     if (isLast) this.#end();
-    else if (isProgress) this.#keep();
+    else if (isProgress) this.#stream.keep(this.#frames.heldBytes);
   }
 
-  /** Messages that arrived before are still unpacked and handled. */
   onClosed(): void {
     this.#isOver = true;
-    void this.#unpacking.then(this.#onDone);
+    this.#onDone();
   }
 
   stop(): void {
@@ -93,43 +87,14 @@ export class ClientStream implements StreamListener {
     this.#stream.endBeforeRequest(trailersOf(STOPPING));
   }
 
-  #receive(message: Buffer): void {
-    if (this.#frames.flag === UNCOMPRESSED) {
-      this.#take(message);
-      return;
-    }
-    this.#packedBytes += message.length;
-    if (this.#packedBytes > MAX_MESSAGE_BYTES) this.#fail(TOO_LONG);
-    else this.#unpacking = this.#unpacking.then(() => this.#unpack(message));
-  }
-
-  async #unpack(message: Buffer): Promise<void> {
-    const encoding = this.#stream.headers['grpc-encoding']?.toString();
-    const result = await unpacked(message, encoding, MAX_MESSAGE_BYTES);
-    this.#packedBytes -= message.length;
-    try {
-      if (Buffer.isBuffer(result)) this.#take(result);
-      else this.#fail(result);
-    } catch (error) {
-      this.#fail(statusOfError(error));
-    }
-    if (!this.#isOver) this.#keep();
-  }
-
-  #keep(): void {
-    this.#stream.keep(this.#frames.heldBytes + this.#packedBytes);
-  }
-
   #end(): void {
     if (this.#frames.heldBytes > 0) {
       this.#fail(NOT_ONE_MESSAGE);
       return;
     }
-    void this.#unpacking.then(() => {
-      this.#stream.respond(HEAD);
-      this.#stream.write(framed(''));
-      this.#stream.end(OK);
-    });
+    this.#stream.respond(HEAD);
+    this.#stream.write(framed(''));
+    this.#stream.end(OK);
   }
 
   #fail(status: GrpcStatus): void {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
-import { appended, COMPRESSED, HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
+import { appended, HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
 import {
   type GrpcStatus,
   MALFORMED,
@@ -9,6 +9,7 @@ import {
   UNKNOWN_ENCODING,
 } from './status.ts';
 
+const COMPRESSED = 1;
 const NO_BYTES = Buffer.alloc(0);
 const unpackers = new Map([
   ['gzip', promisify(gunzip)],
@@ -45,22 +46,18 @@ export class MessageFrame {
     if (bytes.length !== HEAD_BYTES + bytes.readUInt32BE(1)) return NOT_ONE_MESSAGE;
     const message = bytes.subarray(HEAD_BYTES);
     if (bytes[0] === UNCOMPRESSED) return message;
-    return bytes[0] === COMPRESSED ? unpacked(message, encoding, this.#maxBytes) : MALFORMED;
+    return bytes[0] === COMPRESSED ? this.#unpack(message, encoding) : MALFORMED;
   }
-}
 
-/** `encoding`: the header `grpc-encoding`. */
-export async function unpacked(
-  message: Buffer,
-  encoding: string | undefined,
-  maxBytes: number,
-): Promise<Buffer | GrpcStatus> {
-  if (encoding === undefined || encoding === 'identity') return MALFORMED;
-  const unpack = unpackers.get(encoding);
-  if (unpack === undefined) return UNKNOWN_ENCODING;
-  try {
-    return await unpack(message, { maxOutputLength: maxBytes });
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? TOO_LONG : MALFORMED;
+  async #unpack(message: Buffer, encoding = 'identity'): Promise<Buffer | GrpcStatus> {
+    const unpack = unpackers.get(encoding);
+    if (unpack === undefined) return encoding === 'identity' ? MALFORMED : UNKNOWN_ENCODING;
+    try {
+      return await unpack(message, { maxOutputLength: this.#maxBytes });
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+        ? TOO_LONG
+        : MALFORMED;
+    }
   }
 }

@@ -17,6 +17,10 @@ export const UNAUTHORIZED: GrpcStatus = {
   message: 'The proxy secret is missing or wrong.',
 };
 export const TOO_LONG: GrpcStatus = { code: 8, message: 'The message is too long.' };
+export const REFUSED_MESSAGE: GrpcStatus = {
+  code: 8,
+  message: 'A message is too long, or compressed.',
+};
 export const TOO_MANY_STREAMS: GrpcStatus = {
   code: 8,
   message: 'The connection has too many open streams.',

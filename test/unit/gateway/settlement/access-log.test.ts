@@ -1,10 +1,9 @@
 /** What the access logs of Envoy say, in messages that Envoy's own definitions wrote. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../../../src/gateway/core/counting/outcome.ts';
+import { type Outcome, unitsOf } from '../../../../src/gateway/core/counting/outcome.ts';
 import { MalformedMessage } from '../../../../src/gateway/protobuf/reader.ts';
-import { readAccessLog } from '../../../../src/gateway/settlement/access-log.ts';
-import { accessLogService } from '../../../../src/gateway/settlement/access-log-service.ts';
+import { accessLogService, readAccessLog } from '../../../../src/gateway/settlement/access-log.ts';
 import {
   accessLog,
   accessLogMessage,
@@ -87,9 +86,10 @@ describe('units', () => {
     ['a text', '812'],
     ['a truth value', true],
   ])('are unknown if they are %s', (_, tokens) => {
-    expect(outcomes({ token: 'a', units: { tokens, images: 2 } })).toEqual([
-      { token: 'a', status: 200, headers: {}, units: { images: 2 } },
-    ]);
+    const charged = { unit: 'tokens', reserve: 500, unknown: 8_000, refund: undefined };
+    const [[, outcome] = ['', {}]] = read(accessLog({ token: 'a', units: { tokens, images: 2 } }));
+    expect(unitsOf(charged, outcome, 500)).toBe(8_000);
+    expect(unitsOf({ ...charged, unit: 'images' }, outcome, 500)).toBe(2);
   });
 
   test('go up to 2^53 - 1', () => {

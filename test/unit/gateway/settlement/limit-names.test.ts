@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { everyLimit, type Limit } from '../../../../src/gateway/core/policy.ts';
-import { limitIndex, limitNames } from '../../../../src/gateway/settlement/limit-names.ts';
+import {
+  limitIndex,
+  limitNames,
+  nameText,
+} from '../../../../src/gateway/settlement/limit-names.ts';
 import { limitOf, REFUND, settlingPolicy } from '../../../support/settling.ts';
 
 const HOUR = limitOf();
@@ -23,17 +27,16 @@ test('each limit that charges afterwards has a name for each of its forms, also 
 test('a policy file in another order has the same names', () => {
   const before = settlingPolicy({ limits: [HOUR, PLAIN, MONTH] });
   const after = settlingPolicy({ limits: [MONTH, HOUR], prefixes: [60, 56, 48] });
-  const { find, clashes } = limitIndex([LOGIN, after]);
+  const index = limitIndex([LOGIN, after]);
   for (const limit of everyLimit(before).filter(({ afterwards }) => afterwards)) {
     for (const form of [limit, ...limit.wider, limit.unverified as Limit]) {
-      const found = find(nameOf(form) as NonNullable<ReturnType<typeof nameOf>>);
+      const found = index.get(nameText(nameOf(form) as NonNullable<ReturnType<typeof nameOf>>));
       expect(found?.keySuffix).toBe(form.keySuffix);
       expect(found?.quota.limit).toBe(
         form.wider.length === 0 && form !== limit ? found?.quota.limit : form.quota.limit,
       );
     }
   }
-  expect(clashes).toEqual([]);
 });
 
 test('another number keeps the name; another plan, unit or window has another one', () => {
@@ -55,13 +58,8 @@ test('another number keeps the name; another plan, unit or window has another on
 test('a limit that is gone, or charges nothing afterwards any more, has no name', () => {
   const [limit] = settlingPolicy().limits as [Limit];
   const name = nameOf(limit) as NonNullable<ReturnType<typeof nameOf>>;
-  expect(limitIndex([LOGIN]).find(name)).toBeUndefined();
+  expect(limitIndex([LOGIN]).get(nameText(name))).toBeUndefined();
   const plain = settlingPolicy({ limits: [limitOf({ afterwards: undefined })] });
-  expect(limitIndex([plain]).find(name)).toBeUndefined();
+  expect(limitIndex([plain]).get(nameText(name))).toBeUndefined();
   expect(limitNames(plain).size).toBe(0);
-});
-
-test('limits that tokens cannot tell apart clash', () => {
-  const twice = [settlingPolicy(), settlingPolicy()];
-  expect(limitIndex(twice).clashes).toEqual(['completions']);
 });

@@ -270,23 +270,6 @@ describe('if the store fails', () => {
   });
 });
 
-test('a store that answers without a promise is answered without one', () => {
-  const { issueToken } = gateway();
-  const settling = createSettling({
-    store: { settle: () => ({ parts: [{ state: 'settled', cut: 0 }] }) },
-    local: undefined,
-    ...{ keys: KEYS, lifeMs: LIFE_MS, closeWithinMs: 1_000, now: () => nowMs },
-    policies: { current },
-    events: {
-      ...{ reserved: () => {}, counted: () => {}, cut: () => {} },
-      ...{ waiting: () => {}, lost: () => {}, failed: () => {} },
-    },
-  });
-  expect(settling.settle(issueToken(reservation([firstLimit()])), used(1), 'settle')).toBe(
-    'settled',
-  );
-});
-
 test('no token is issued for a limit that charges nothing afterwards', () => {
   const plain = settlingPolicy({ limits: [limitOf({ afterwards: undefined })] });
   expect(() => tokenOf([firstLimit(plain)])).toThrow(RangeError);

@@ -23,7 +23,9 @@ describe('the units of an outcome', () => {
   test.each<[string, Outcome, number, number]>([
     ['are those reported', units(812), 500, 812],
     ['may be 0', units(0), 500, 0],
-    ['may be above the limit', units(2 ** 53), 500, 2 ** 53],
+    ['may be above the limit', units(2 ** 53 - 1), 500, 2 ** 53 - 1],
+    ['are unknown if they are no whole number', units(0.5), 500, 8_000],
+    ['are unknown below 0', units(-1), 500, 8_000],
     ['of another unit are not known', { units: new Map([['images', 1]]) }, 500, 8_000],
     ['of an aborted stream are unknown', { status: 200 }, 500, 8_000],
     ['of nothing at all are unknown', {}, 500, 8_000],
