@@ -1,5 +1,5 @@
 /**
- * How many bytes of Redis does an accepted request take, against the classic ZSET?
+ * How many bytes of Redis does an accepted request take, against the classic ZSET? And what settlements and resets leave?
  *
  * 100 and 1,000 requests in each key, 100,000 in all; keys have the same length on both sides. By MEMORY USAGE, which
  * counts a key with all that belongs to it, and by how much more memory the whole server uses.
@@ -10,6 +10,7 @@ import { printTable } from '../tools/table.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';
+import { resetMany, settleMany } from './support/marks.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const ENTRIES = 100_000;
@@ -31,7 +32,7 @@ async function measure(client: Redis, work: () => Promise<void>): Promise<Bytes>
   await work();
   const after = await usedBytes(client);
   // The salt of the day is no log.
-  const keys = (await client.keys('*default*')).sort();
+  const keys = (await client.keys('hg:v1:{*')).concat(await client.keys('zset:*')).sort();
   const sizes = await Promise.all(
     keys.map((key) => client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')),
   );
@@ -81,3 +82,20 @@ for (const perKey of [100, 1_000]) {
   });
 }
 printTable(rows);
+console.log();
+
+const left = [];
+for (const [name, leave] of [
+  ['of a settlement', settleMany],
+  ['of a reset', resetMany],
+] as const) {
+  const { client } = headgate;
+  const marks = await measure(client, () => leave(client, ENTRIES));
+  if (marks.keys.length !== ENTRIES) throw new Error(`${marks.keys.length} marks`);
+  left.push({
+    mark: name,
+    'bytes/mark': marks.perEntry.toFixed(1),
+    'server bytes/mark': marks.ofServerPerEntry.toFixed(1),
+  });
+}
+printTable(left);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { frame as frameMessage } from '../../test/support/grpc-frames.ts';
 import { waitTowards } from '../../tools/load/precise-wait.ts';
+import { openAccessLog } from './access-log-stream.ts';
 import { type Calls, GrpcConnection } from './grpc-connection.ts';
 import { indexedHeaders } from './grpc-headers.ts';
 import type { GrpcDriverOptions } from './grpc-load.ts';
@@ -18,11 +19,12 @@ const STEP = 7_919;
 const WARM_UP_MS = 500;
 
 const options = JSON.parse(process.argv[2] ?? '') as GrpcDriverOptions;
-const { clients, service, expects, requestsPerSecond } = options;
+const { clients, service, expects, requestsPerSecond, outcome } = options;
 const message = frameMessage(Buffer.from(options.message, 'base64'));
 const clientPlaces = placesOf(CLIENT_PLACE);
 const idPlaces = placesOf(ID_PLACE).map((place) => place + ID_PLACE.length - 12);
 
+const TOKEN_KEY = Buffer.from('\x0a\x06settle');
 let client = Math.floor(Math.random() * clients);
 // Ids of two runs differ.
 let id = (Date.now() % 100_000_000) * 10_000;
@@ -38,6 +40,7 @@ const calls: Calls = {
     const nowMs = performance.now();
     tookMs.push(nowMs - dueMs);
     if (answer === undefined || !isExpected(answer)) unexpected++;
+    else if (outcome !== undefined) settle(answer);
     if (requestsPerSecond === undefined && !isEnding) connection.call(nowMs);
   },
   onFailure: fail,
@@ -50,10 +53,18 @@ const connections = await Promise.all(
   }),
 );
 
+/** Envoy has a stream for each of its threads, and each thread a connection for checks. */
+const logs =
+  outcome === undefined
+    ? []
+    : Array.from({ length: options.connections }, () => openAccessLog(options.port, outcome));
+let reported = 0;
+
 const startMs = performance.now();
 const leftOut = await sendAll(startMs + options.seconds * 1_000);
 isEnding = true;
 await Promise.all(connections.map((connection) => connection.drained()));
+await Promise.all(logs.map((log) => log.end()));
 const answered = tookMs.length;
 // The very first request of a client that is to be denied may still be admitted.
 if (answered === 0 || unexpected > (expects === 'deny' ? 1 : 0)) {
@@ -121,6 +132,15 @@ function isExpected(data: Buffer): boolean {
   // CheckResponse: status, then denied_response (2) or ok_response (3).
   const afterStatus = answer[0] === 0x0a ? 2 + (answer[1] ?? 0) : 0;
   return answer[afterStatus] === (expects === 'allow' ? 0x1a : 0x12);
+}
+
+/** The token stands in the dynamic metadata, as the text of a Value. A request that nothing counted has none. */
+function settle(data: Buffer): void {
+  const key = data.lastIndexOf(TOKEN_KEY);
+  if (key === -1) return;
+  const struct = data.indexOf(0x1a, key + TOKEN_KEY.length);
+  const start = struct + ((data[struct + 1] ?? 0) < 128 ? 2 : 3);
+  logs[reported++ % logs.length]?.report(data.toString('latin1', start));
 }
 
 function fail(why: string): never {

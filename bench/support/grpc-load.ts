@@ -15,6 +15,7 @@ import {
   SHOULD_RATE_LIMIT,
 } from './grpc-messages.ts';
 import type { Applied, Load } from './load.ts';
+import type { ReportedOutcome } from './settle-load.ts';
 
 export interface GrpcDriverOptions {
   readonly port: number;
@@ -31,11 +32,16 @@ export interface GrpcDriverOptions {
   readonly expects: 'allow' | 'deny';
   /** Only of an open loop: then `streams` means nothing. */
   readonly requestsPerSecond?: number | undefined;
+  /** Each check is reported by Envoy's access log with this outcome. */
+  readonly outcome?: ReportedOutcome | undefined;
 }
 
 export type GrpcLoad = Pick<GrpcDriverOptions, 'clients'> &
   Partial<
-    Pick<GrpcDriverOptions, 'service' | 'expects' | 'connections' | 'streams' | 'requestsPerSecond'>
+    Pick<
+      GrpcDriverOptions,
+      'service' | 'expects' | 'connections' | 'streams' | 'requestsPerSecond' | 'outcome'
+    >
   > & {
     /** Without it, the service has a default one. */
     readonly message?: Buffer;
@@ -65,6 +71,7 @@ export function grpcLoad(load: GrpcLoad): Load {
       connections,
       streams,
       requestsPerSecond: load.requestsPerSecond,
+      outcome: load.outcome,
       service,
       path,
       message: message.toString('base64'),

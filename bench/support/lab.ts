@@ -20,6 +20,8 @@ export interface Server {
   readonly grpcPort: number;
   /** Of a gateway: requests to Redis that failed, whose answers cost less than they should. */
   readonly failures?: () => Promise<number>;
+  /** Of a gateway: requests whose outcomes were reported and changed a count. */
+  readonly settled?: () => Promise<number>;
   stop(): Promise<unknown>;
 }
 
@@ -106,8 +108,9 @@ export function createLab(): Lab {
         grpcPort: gateway.grpcPort,
         // Without patience, late answers are part of what is measured.
         ...(env.HEADGATE_STORE_TIMEOUT_MS === PATIENT.HEADGATE_STORE_TIMEOUT_MS && {
-          failures: () => storeFailures(gateway.opsUrl),
+          failures: () => sumOf(gateway.opsUrl, STORE_FAILURES),
         }),
+        settled: () => sumOf(gateway.opsUrl, SETTLED),
         stop: gateway.stop,
       };
     };
@@ -167,8 +170,11 @@ function serverAt(url: string, { pid, stop }: Pick<Server, 'pid' | 'stop'>): Ser
   return { pid, url: `${url}/envoy/`, port, grpcPort: port, stop };
 }
 
-async function storeFailures(opsUrl: string): Promise<number> {
+const STORE_FAILURES = /^headgate_store_errors_total\{.*\} (\d+)$/gm;
+const SETTLED = /^headgate_settlements_total\{.*result="settled".*\} (\d+)$/gm;
+
+/** The sum of the metrics that match. */
+async function sumOf(opsUrl: string, pattern: RegExp): Promise<number> {
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
-  const counts = metrics.matchAll(/^headgate_store_errors_total\{.*\} (\d+)$/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  return [...metrics.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count), 0);
 }

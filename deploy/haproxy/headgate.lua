@@ -10,7 +10,8 @@
 --   txn.headgate_secret  the proxy secret
 --
 -- 200: sets txn.headgate to "allowed", and for the headers of the answer those of txn.headgate_limit, _remaining,
---      _reset, _mode, _rate and _rate_policy that it has.
+--      _reset, _mode, _rate and _rate_policy that it has. The request gets the answer's X-Headgate-Settle, with which
+--      the application reports what the request turned out to cost. A client's own is always deleted.
 -- 4xx: the client gets this answer, and the application never sees the request. Anything else sets nothing, and the
 -- configuration decides about the unchecked request.
 
@@ -96,6 +97,8 @@ local function keep(txn, answer)
     local value = joined(answer.headers[name])
     if value ~= nil then txn:set_var(variable, value) end
   end
+  local token = joined(answer.headers["x-headgate-settle"])
+  if token ~= nil then txn.http:req_set_header("X-Headgate-Settle", token) end
   txn:set_var("txn.headgate", "allowed")
 end
 
@@ -110,6 +113,7 @@ local function deny(txn, answer)
 end
 
 local function headgate(txn, address, list)
+  txn.http:req_del_header("X-Headgate-Settle")
   local answer = core.httpclient():get({
     url = "http://headgate/haproxy",
     dst = address,

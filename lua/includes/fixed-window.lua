@@ -12,13 +12,12 @@
 --
 --- @include "now"
 --- @include "server"
+--- @include "surplus"
 
 -- Units that a window counts at most. Lua holds such numbers exactly.
 local MOST_UNITS = 4503599627370496
 
 local function fixed_window()
-  local fixed = {}
-
   -- What the value of a key begins with in this window.
   local function start_text(row)
     row.start_text = row.start_text or string.format('%.0f ', row.start_ms)
@@ -36,7 +35,7 @@ local function fixed_window()
     return row.cost < 0 or count + row.cost <= row.limit
   end
 
-  function fixed.read(descriptor)
+  local function read(descriptor)
     local row = descriptor.row
     local value = call('GET', descriptor.key)
     local count, beginning = 0, start_text(row)
@@ -54,7 +53,7 @@ local function fixed_window()
     return fits(row, count)
   end
 
-  function fixed.record(descriptor, admitted)
+  local function record(descriptor, admitted)
     local row, count = descriptor.row, descriptor.count
     if row.cost < 0 and admitted then
       count = math.max(0, count + row.cost)
@@ -67,5 +66,19 @@ local function fixed_window()
     return math.max(0, row.limit - count), count > 0 and left_ms or 0, fits(row, count) and 0 or left_ms
   end
 
-  return fixed
+  local function settle(descriptor, moment_ms, reserved, used)
+    local row, count, more, cut = descriptor.row, descriptor.count, used - reserved, 0
+    if more > 0 then
+      local units = surplus_units(row, more, MOST_UNITS - count)
+      count, cut = count + units, more - units
+    elseif moment_ms >= row.start_ms and count > 0 then
+      count = math.max(0, count + more)
+    else
+      return nil
+    end
+    if count > 0 then write(descriptor, count) else call('DEL', descriptor.key) end
+    return cut
+  end
+
+  return { read = read, record = record, settle = settle }
 end

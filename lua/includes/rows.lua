@@ -39,12 +39,17 @@ local function window_at(window)
   return now_ms - (now_ms - start) % length_ms, length_ms
 end
 
--- Each algorithm has two functions:
+-- Each algorithm has three functions:
 --
 --   read(descriptor)              Returns whether the request fits. Leaves what it read in the descriptor's fields.
 --   record(descriptor, admitted)  Follows `read`. Records the request if it was admitted or rejected requests count.
 --                                 Returns the units remaining, the milliseconds until the quota is full again (of a
 --                                 bucket, the debt), and the milliseconds until a request of this cost fits.
+--
+--   settle(descriptor, moment_ms, reserved, used)
+--                                 Follows `read` in settle.lua, if `used` differs from `reserved`. Gives back what was
+--                                 reserved at `moment_ms` and not used, where it still counts, or adds a surplus now.
+--                                 Returns the units of a surplus that it left out; nil if there was nothing to give back.
 --
 -- A descriptor is a table with `key`, `row`, and the fields of its algorithm.
 --
@@ -86,6 +91,7 @@ for i = 4, #ARGV, 6 do
   local row = {
     read = algorithm.read,
     record = algorithm.record,
+    settle = algorithm.settle,
     limit = tonumber(ARGV[i + 1]),
     window_ms = window_ms,
     start_ms = start_ms,

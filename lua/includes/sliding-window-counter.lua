@@ -11,10 +11,9 @@
 --
 --- @include "now"
 --- @include "server"
+--- @include "surplus"
 
 local function sliding_window_counter()
-  local counter = {}
-
   local function write(descriptor, current, previous)
     local row = descriptor.row
     if not row.window_text then
@@ -25,7 +24,7 @@ local function sliding_window_counter()
     call('SET', descriptor.key, row.window_text .. string.format('%.0f %.0f', current, previous), 'PX', row.lifetime_text)
   end
 
-  function counter.read(descriptor)
+  local function read(descriptor)
     local row = descriptor.row
     local window_ms = row.window_ms
     local elapsed_ms = now_ms % window_ms
@@ -62,7 +61,7 @@ local function sliding_window_counter()
     return left_ms + math.max(0, window_ms - math.floor(math.max(0, row.limit - row.need) * window_ms / current))
   end
 
-  function counter.record(descriptor, admitted)
+  local function record(descriptor, admitted)
     local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
     if row.cost < 0 and admitted then
       -- A refund goes to the current window first.
@@ -89,5 +88,23 @@ local function sliding_window_counter()
     return math.max(0, remaining), reset_ms, wait(descriptor)
   end
 
-  return counter
+  local function settle(descriptor, moment_ms, reserved, used)
+    local current, previous, window_ms = descriptor.current, descriptor.previous, descriptor.row.window_ms
+    local more, cut = used - reserved, 0
+    local start_ms = now_ms - descriptor.elapsed_ms
+    if more > 0 then
+      local units = surplus_units(descriptor.row, more, MOST_SETTLED / window_ms - current)
+      current, cut = current + units, more - units
+    elseif moment_ms >= start_ms and current > 0 then
+      current = math.max(0, current + more)
+    elseif moment_ms < start_ms and moment_ms >= start_ms - window_ms and previous > 0 then
+      previous = math.max(0, previous + more)
+    else
+      return nil
+    end
+    if current + previous > 0 then write(descriptor, current, previous) else call('DEL', descriptor.key) end
+    return cut
+  end
+
+  return { read = read, record = record, settle = settle }
 end

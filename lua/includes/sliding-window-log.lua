@@ -21,7 +21,6 @@
 local OLDEST_MS = 2851200000
 
 local function sliding_window_log()
-  local log = {}
   local now_time = now_ms % TIMES
   local now_plain = plain_entry(now_time)
 
@@ -38,7 +37,7 @@ local function sliding_window_log()
     return totals
   end
 
-  function log.read(descriptor)
+  local function read(descriptor)
     local key, row = descriptor.key, descriptor.row
     local newest = call('LINDEX', key, '-1')
     if not newest then
@@ -53,7 +52,7 @@ local function sliding_window_log()
     descriptor.length, descriptor.newest, descriptor.age_ms = length, newest, age_ms
     if age_ms > OLDEST_MS then
       with_totals().repair(descriptor, TIMES - age_ms)
-      return log.read(descriptor)
+      return read(descriptor)
     end
     local first, reach_ms = length, row.window_ms - age_ms
     local units
@@ -112,11 +111,11 @@ local function sliding_window_log()
     return row.window_ms - (time_of(newest) - time_of(oldest)) % TIMES - descriptor.age_ms
   end
 
-  function log.record(descriptor, admitted)
+  local function record(descriptor, admitted)
     local row = descriptor.row
     if row.cost < 0 and admitted then
       with_totals().refund(descriptor, -row.cost)
-      log.read(descriptor)
+      read(descriptor)
     elseif row.cost > 0 and (admitted or row.count_rejected) then
       if admitted then
         append(descriptor, row.cost)
@@ -127,11 +126,34 @@ local function sliding_window_log()
         append(descriptor, math.min(row.cost, most))
         with_totals().evict_excess(descriptor)
       end
-      log.read(descriptor)
+      read(descriptor)
     end
     if descriptor.units == 0 then return row.limit, 0, wait(descriptor) end
     return math.max(0, row.limit - descriptor.units), row.window_ms - descriptor.age_ms, wait(descriptor)
   end
 
-  return log
+  -- Removes a plain entry of that millisecond, one of them if there are several. Entries with totals stay: to take one out
+  -- would change all that follow. Limits that refund count requests, so only another cost before a reload leaves totals.
+  -- Nothing is charged afterwards in a log.
+  local function settle(descriptor, moment_ms, reserved, used)
+    if used > reserved then return used - reserved end
+    local key, length, age_ms = descriptor.key, descriptor.length, now_ms - moment_ms
+    if reserved ~= 1 or descriptor.first == length then return nil end
+    local plain, index, row = moment_ms % TIMES - HALF, length - 1, descriptor.row
+    if descriptor.newest ~= plain then
+      index = searching().first_younger(descriptor, descriptor.first, age_ms - descriptor.age_ms + 1)
+      if searching().entry_at(key, index) ~= plain then return nil end
+    end
+    call('LREM', key, 2 * index < length and '1' or '-1', plain_entry(plain + HALF))
+    if age_ms == descriptor.age_ms and length > 1 then
+      local newest_age_ms = (now_time - time_of(tonumber(call('LINDEX', key, '-1')))) % TIMES
+      -- The time to live becomes that of the newest entry that is left, unless it is of the same sixteenth: see OLDEST_MS.
+      if newest_age_ms > age_ms + moment_ms % (row.lifetime_ms - row.window_ms) then
+        call('PEXPIRE', key, string.format('%.0f', row.lifetime_ms - newest_age_ms))
+      end
+    end
+    return 0
+  end
+
+  return { read = read, record = record, settle = settle }
 end

@@ -10,9 +10,9 @@
 --
 --- @include "now"
 --- @include "server"
+--- @include "surplus"
 
 local function token_bucket()
-  local bucket = {}
   local now_text = string.format('%.0f ', now_ms)
 
   local function write(descriptor, debt)
@@ -22,7 +22,7 @@ local function token_bucket()
     call('SET', descriptor.key, now_text .. string.format('%.0f', debt), 'PX', lifetime_text)
   end
 
-  function bucket.read(descriptor)
+  local function read(descriptor)
     local row = descriptor.row
     local value = call('GET', descriptor.key)
     local debt = 0
@@ -43,7 +43,7 @@ local function token_bucket()
     return debt + row.need * row.window_ms <= row.burst * row.window_ms
   end
 
-  function bucket.record(descriptor, admitted)
+  local function record(descriptor, admitted)
     local row, debt = descriptor.row, descriptor.debt
     local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
     if row.cost < 0 and admitted then
@@ -63,5 +63,21 @@ local function token_bucket()
     return math.max(0, remaining), debt, wait_ms
   end
 
-  return bucket
+  local function settle(descriptor, moment_ms, reserved, used)
+    local row, debt, more, cut = descriptor.row, descriptor.debt, used - reserved, 0
+    if more > 0 then
+      local units = surplus_units(row, more, (MOST_SETTLED - debt) / row.window_ms)
+      debt, cut = debt + units * row.window_ms, more - units
+    else
+      -- What has flowed back since the reservation cannot be given back once more.
+      local left = reserved * row.window_ms - row.limit * math.max(0, now_ms - moment_ms)
+      local back = math.min(-more * row.window_ms, left, debt)
+      if back <= 0 then return nil end
+      debt = debt - back
+    end
+    if debt > 0 then write(descriptor, debt) else call('DEL', descriptor.key) end
+    return cut
+  end
+
+  return { read = read, record = record, settle = settle }
 end

@@ -6,6 +6,7 @@ import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { DerivedSalts } from '../../src/gateway/stores/salts/salt-sources.ts';
 import { expectSameAnswers, FORWARD_MS } from '../scenarios/same-answers/run.ts';
 import { checkOn } from '../support/check-on.ts';
+import { waitUntil } from '../support/eventually.ts';
 import { policySetFrom } from '../support/policies.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { callOf, limitingWith } from '../support/rate-limiting.ts';
@@ -17,6 +18,7 @@ import { connectClient, openMemoryStore, openRedisStore } from '../support/store
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
+import { expectLedgerCounts } from './settled-traffic.contract.ts';
 
 const W = 300_000;
 const MIDNIGHT_MS = Date.UTC(2026, 10, 22);
@@ -47,6 +49,9 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
   const open = () => openRedisStore(client);
 
   describeQuotaStore(open);
+
+  test('counts what a ledger of reservations and settlements says', () =>
+    expectLedgerCounts(open, 30));
 
   test('gives the same answers as memory', () =>
     expectSameAnswers(
@@ -94,6 +99,39 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
       for (let i = 0; i < 9; i++) await store.take([limit('wide', 9)]);
       expect((await store.take([limit('narrow', 2), limit('wide', 9)])).admitted).toBe(false);
       expect((await store.take([limit('narrow', 2)])).states[0]?.remaining).toBe(0);
+    });
+
+    test('gives back what limits that charge afterwards took before a wider one denied', async () => {
+      const { store, limit } = setUp();
+      const narrow = { ...limit('narrow', 2), givesBack: true as const };
+      for (let i = 0; i < 9; i++) await store.take([limit('wide', 9)]);
+      expect((await store.take([narrow, limit('wide', 9)])).admitted).toBe(false);
+      await waitUntil('the narrow limit has its units back', async () => {
+        const { states } = await store.peek([narrow]);
+        return states[0]?.remaining === 2;
+      });
+    });
+
+    test('is settled in every slot, once', async () => {
+      const { store, limit } = setUp();
+      const request = ['a', 'b', 'c'].map((name) => limit(name, 9));
+      const { nowMs } = await store.take(request);
+      const parts = request.map(({ key, quota }) => {
+        return { key, quota, momentMs: nowMs, reserved: 1, used: 0 };
+      });
+      const settle = async (some: typeof parts) => {
+        const result = await store.settle({ id: 'slots', endsMs: nowMs + W, parts: some });
+        return result.parts.map(({ state }) => state);
+      };
+      // As if the slot of b had failed the first time.
+      expect(await settle(parts.filter(({ key }) => !key.includes('{b')))).toEqual([
+        'settled',
+        'settled',
+      ]);
+      expect(await settle(parts)).toEqual(['repeated', 'settled', 'repeated']);
+      expect((await store.peek(request)).states.map(({ remaining }) => remaining)).toEqual([
+        9, 9, 9,
+      ]);
     });
 
     test('gives units back only after all other slots have admitted it', async () => {

@@ -1,6 +1,7 @@
 /** What every store must do. The test sets the clock, so no test waits. */
 import { describe, expect, test } from 'vitest';
 import type { CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
+import type { SettlementStore } from '../../src/gateway/core/counting/settlement.ts';
 import {
   ALGORITHMS,
   type Descriptor,
@@ -13,9 +14,10 @@ import {
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { describeCharges } from './charges.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
+import { describeSettlements } from './settlements.contract.ts';
 
 export interface StoreUnderTest {
-  readonly store: QuotaStore & QuotaReader;
+  readonly store: QuotaStore & QuotaReader & SettlementStore;
   readonly clock: { nowMs: number };
   /** A key that no other test counts under. */
   key(name?: string): string;
@@ -26,6 +28,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
     const W = 300_000;
 
     describeCharges(open);
+    describeSettlements(open);
 
     function setUp() {
       const { store, clock, key } = open();

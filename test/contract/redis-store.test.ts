@@ -4,8 +4,14 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
-import { ALGORITHMS, type Quota, type TakeResult } from '../../src/gateway/core/counting/store.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  type Quota,
+  type TakeResult,
+} from '../../src/gateway/core/counting/store.ts';
 import { createInFlight, RedisStore } from '../../src/gateway/stores/redis/redis-store.ts';
+import { sampleKeyspace } from '../../src/gateway/stores/redis/server-state.ts';
 import {
   EXPIRING_TRAFFICS,
   expectSameAnswers,
@@ -26,6 +32,7 @@ import {
 } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectOneName } from './renamed-address.contract.ts';
+import { expectLedgerCounts, expectSameSettlements } from './settled-traffic.contract.ts';
 
 const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
 
@@ -57,6 +64,12 @@ describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
   test('limits of addresses decide as if addresses kept their names', () =>
     expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: false }));
 
+  test('counts what a ledger of reservations and settlements says', () =>
+    expectLedgerCounts(open, 100));
+
+  test('memory and Redis settle alike, also if the clock is set back', () =>
+    expectSameSettlements(() => openMemoryStore(), open, 60));
+
   describe('memory and Redis give the same answers to random traffic', () => {
     test.each(TRAFFICS)('$name', ({ traffic, share }) =>
       expectSameAnswers(traffic, () => openMemoryStore(), open, share * TURNS),
@@ -79,6 +92,20 @@ describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
     test.each(EXPIRING_TRAFFICS)('$name', ({ traffic }) =>
       expectSameAnswers(traffic, () => openMemoryStore(), openExpiring, TURNS / 8),
     );
+
+    test('after a settlement in a window of 31 days, nothing seems to lie in the future', async () => {
+      const { store, clock, key } = openExpiring();
+      const descriptor = descriptorOf(key(), { limit: 20, windowMs: 31 * 86_400_000 });
+      const startMs = clock.nowMs;
+      await store.take([descriptor]);
+      clock.nowMs = startMs + 30 * 86_400_000;
+      const { nowMs: momentMs } = await store.take([descriptor]);
+      const { quota } = descriptor;
+      const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+      await store.settle({ id: 'month', endsMs: momentMs + 60_000, parts: [part] });
+      clock.nowMs = startMs + 34 * 86_400_000;
+      expect((await store.peek([descriptor])).states[0]).toMatchObject({ remaining: 20 });
+    });
 
     test.each([1, 5])('after a refund in a window of 31 days: cost %i', async (cost) => {
       const { store, clock, key } = openExpiring();
@@ -165,6 +192,90 @@ describe.skipIf(!redisIsHere).each(WAYS)('the Redis store over %s', (way) => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  describe('a settlement', () => {
+    const W = 300_000;
+    async function reserved(count: number, algorithm: Algorithm = 'sliding-window-log') {
+      const { store, clock, key } = open();
+      const descriptor = descriptorOf(key(), { limit: 9, windowMs: W, algorithm });
+      const moments: number[] = [];
+      for (let i = 0; i < count; i++) {
+        // More than a sixteenth of the window.
+        clock.nowMs += 20_000;
+        moments.push((await store.take([descriptor])).nowMs);
+      }
+      const { quota } = descriptor;
+      const settle = (momentMs = 0) => {
+        const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+        return store.settle({ id: `s${momentMs}`, endsMs: clock.nowMs + 60_000, parts: [part] });
+      };
+      return { store, clock, key, moments, settle };
+    }
+
+    test('leaves a mark until it ends, and is not counted as a window', async () => {
+      await witness.flushall();
+      const { key, moments, settle } = await reserved(1);
+      const sample = async () => (await sampleKeyspace(connected.client, true)).activeWindows;
+      expect(await sample()).toBe(1);
+      await settle(moments[0]);
+      const mark = key().replace(/}.*/, `}:settled:s${moments[0]}`);
+      expect(await witness.exists(key())).toBe(0);
+      const ttlMs = await witness.pttl(mark);
+      expect(ttlMs).toBeGreaterThan(30_000);
+      expect(ttlMs).toBeLessThanOrEqual(60_000);
+      expect(await witness.dbsize()).toBe(1);
+      expect(await sample()).toBe(0);
+    });
+
+    test('after which a log is shorter lets it expire with the newest request that is left', async () => {
+      const { key, moments, settle } = await reserved(5);
+      const lifeMs = (17 / 16) * W;
+      await settle(moments[4]);
+      const expectLife = async (ageMs: number) => {
+        const ttlMs = await witness.pttl(key());
+        expect(ttlMs).toBeGreaterThan(lifeMs - ageMs - 5_000);
+        expect(ttlMs).toBeLessThanOrEqual(lifeMs - ageMs);
+      };
+      await expectLife(20_000);
+      await settle(moments[1]);
+      await expectLife(20_000);
+      await settle(moments[3]);
+      await expectLife(40_000);
+      expect(await witness.llen(key())).toBe(2);
+    });
+
+    test('changes nothing after a reset, whose moment is kept for settlements only', async () => {
+      const { store, clock, key, moments, settle } = await reserved(1);
+      const resetMs = clock.nowMs;
+      await store.reset([key(), key('b')], [key()]);
+      expect(await witness.get(`${key()}:reset`)).toBe(String(resetMs));
+      expect(await witness.exists(`${key('b')}:reset`)).toBe(0);
+      const ttlMs = await witness.pttl(`${key()}:reset`);
+      expect(ttlMs).toBeGreaterThan(86_390_000);
+      expect(ttlMs).toBeLessThanOrEqual(86_400_000);
+      expect((await settle(moments[0])).parts).toEqual([{ state: 'reset', cut: 0 }]);
+    });
+
+    test('goes by the clock of the server', async () => {
+      const { key } = open();
+      const own = new RedisStore({
+        ...connected,
+        inFlight: createInFlight(10),
+        deadlineMs: 5_000,
+      });
+      const descriptor = descriptorOf(key(), { limit: 9, windowMs: W });
+      const { nowMs: momentMs } = await own.take([descriptor]);
+      const { quota } = descriptor;
+      const part = { key: key(), quota, momentMs, reserved: 1, used: 0 };
+      const endsMs = momentMs + 60_000;
+      await own.reset([key('b')], [key('b')]);
+      const parts = [part, { ...part, key: key('b') }];
+      const result = await own.settle({ id: 'own', endsMs, parts });
+      expect(result.parts.map(({ state }) => state)).toEqual(['settled', 'reset']);
+      const late = await own.settle({ id: 'late', endsMs: momentMs, parts: [part] });
+      expect(late.parts[0]?.state).toBe('ended');
+    });
   });
 
   test.each(ALGORITHMS)('every key expires when its window has ended: %s', async (algorithm) => {

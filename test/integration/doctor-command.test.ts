@@ -1,6 +1,7 @@
 /** `headgate doctor` with right set-ups and wrong ones. Every finding occurs. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
@@ -13,6 +14,7 @@ import { readEnvironment } from '../../src/gateway/config/settings/environment.t
 import { runCommand } from '../support/command.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
+import { listenLocally } from '../support/local-server.ts';
 import { writeNginxSite } from '../support/nginx-site.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
@@ -348,6 +350,19 @@ describe.each(PROXIES)('the file of %s', (proxy) => {
     expect(complaints(await examine(written, other))).toEqual([...user, 'other-gateway-address']);
     const everywhere = { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
     expect(complaints(await examine(written, everywhere))).not.toContain('other-gateway-address');
+  });
+
+  test('that passes no settle token is a warning if a limit charges afterwards', async () => {
+    const settling = POLICIES.replace(
+      '[9/1h]',
+      '[{ rate: 9/1h, refund: { status: [401] } }, 99/1d]',
+    );
+    const policies = ['--policies', fileWith(settling)];
+    const ids = async (text: string) =>
+      complaints(await diagnose([...policies, '--proxy-file', fileWith(text)], await freePorts()));
+    expect(await ids(written)).not.toContain('settle-token-not-passed');
+    const old = written.replaceAll(/x-headgate-settle/gi, 'X-Other');
+    expect(await ids(old)).toContain('settle-token-not-passed');
   });
 
   test('with the routes of another policy file, or none, is an error', async () => {
@@ -1031,6 +1046,60 @@ describe.skipIf(nginx === undefined)('--through', () => {
     ]);
     // Four requests, and this one.
     expect((await call(site.url, '/')).headers['x-ratelimit-remaining']).toBe('95');
+  });
+
+  const CHARGED =
+    'version: 1\ndefault: { limits: [{ rate: 100/1h, refund: { header: { x-login: ok } } }, 1000/1d] }\n';
+
+  test('the command that prints the file says which policies need reports', async () => {
+    const file = fileWith(CHARGED);
+    const hint =
+      'headgate: default charges afterwards: have the application or Envoy report outcomes (docs/charging-afterwards.md)\n';
+    const print = (path: string) => runCommand(['proxy-config', 'nginx', '--policies', path]);
+    expect((await print(file)).stderr).toContain(hint);
+    expect((await print(policyFile)).stderr).not.toContain('afterwards');
+  });
+
+  /** An application that reports the outcome of each request, after its answer. */
+  async function startReporting(settleUrl: () => string) {
+    const server = createServer(({ headers }, response) => {
+      response.end('the application');
+      const token = headers['x-headgate-settle'];
+      if (token === undefined) return;
+      const body = JSON.stringify({ token, headers: { 'x-login': 'ok' } });
+      void call(settleUrl(), '/settle', {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+      });
+    });
+    return listenLocally(server);
+  }
+
+  test('outcomes of its own requests are awaited', async () => {
+    let settleUrl = '';
+    await using application = await startReporting(() => settleUrl);
+    await using site = await startSite(CHARGED, { application: application.port });
+    settleUrl = `http://127.0.0.1:${site.gatewayPort}`;
+    const diagnosis = await through(site);
+    expect(diagnosis.code).toBe(0);
+    expect(diagnosis.findings.at(-1)).toMatchObject({
+      id: 'through',
+      problem: 'outcomes of default reach the gateway',
+    });
+  });
+
+  test('says that nothing reports, or that the token does not reach the application', async () => {
+    await using silent = await startSite(CHARGED);
+    expect((await through(silent)).findings.at(-1)).toMatchObject({
+      id: 'not-settled',
+      problem:
+        'default reserved for 5 of these requests, and no outcome was reported within 5 s; nothing reports to this gateway: neither an application to POST /settle, nor Envoy by its access log',
+    });
+    const settled = { method: 'POST', headers: { 'content-type': 'application/json' } };
+    const body = JSON.stringify({ token: 'of another gateway' });
+    await call(`http://127.0.0.1:${silent.gatewayPort}`, '/settle', { ...settled, body });
+    expect((await through(silent)).findings.at(-1)?.problem).toContain(
+      'an application reports others to POST /settle, so the token of this policy did not reach it',
+    );
   });
 
   test('names each header that gives a client a fresh limit', async () => {

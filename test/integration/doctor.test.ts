@@ -122,7 +122,8 @@ testWithRedis(
     expect(await watcher.keys('*')).toEqual([]);
     // Every command that a take may need was tried.
     const used = await watcher.info('commandstats');
-    for (const command of ['lpush', 'rpush', 'lset', 'ltrim', 'lindex', 'llen', 'pexpire', 'del']) {
+    const lists = ['lpush', 'rpush', 'lset', 'ltrim', 'lrem', 'lindex', 'llen'];
+    for (const command of [...lists, 'pexpire', 'del']) {
       expect(used).toContain(`cmdstat_${command}:`);
     }
     watcher.disconnect();
@@ -205,6 +206,11 @@ testWithOwnRedis(
     expect(await lacking('-lset')).toEqual([
       expect.stringMatching(
         /^fault: does not give the account the right (\+lset|to a command that)/,
+      ),
+    ]);
+    expect(await lacking('-lrem')).toEqual([
+      expect.stringMatching(
+        /^warning: does not give the account the right (\+lrem|to a command that).*; without it, limits that refund stay charged$/,
       ),
     ]);
     expect(await lacking('resetkeys')).toEqual([`fault: ${without('~hg:v1:*')}`]);

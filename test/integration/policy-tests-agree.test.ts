@@ -91,6 +91,92 @@ test('300 requests of six clients', async () => {
   }
 });
 
+const CHARGING = `version: 1
+identity: { sources: [ip] }
+default: { limits: [100/1h] }
+policies:
+  - name: login
+    match: { path: /login }
+    limits: [{ rate: 8/1h, refund: { status: [204], header: { x-login: ok } } }, 90/1d]
+  - name: chat
+    match: { path: /chat }
+    limits:
+      - { rate: 20000/1d, algorithm: sliding-window-counter, unit: tokens, reserve: 300, unknown: 2000 }
+      - { rate: 40000/month, per: global, unit: tokens, reserve: 300, unknown: 2000 }
+  - name: trial
+    match: { path: /trial }
+    mode: shadow
+    limits: [{ rate: 4/1d, algorithm: fixed-window, refund: { location: /account } }, 90/1h]
+`;
+
+/** Reports by applications: what is charged, more than was reserved, less, nothing, and without units. */
+const OUTCOMES = [
+  { status: 204 },
+  { status: 401, headers: { 'x-login': 'failed' } },
+  { status: 200, headers: { 'x-login': 'ok' }, units: { tokens: 812 } },
+  { status: 302, headers: { location: 'https://a.example/account?x' }, units: { tokens: 0 } },
+  { status: 500 },
+  { units: { tokens: 300 } },
+];
+
+test('240 requests that are settled at once, later, twice or never', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-agree-'));
+  const path = (name: string) => join(folder, name);
+  try {
+    writeFileSync(path('policies.yaml'), CHARGING);
+    await using gateway = await startGateway({ HEADGATE_POLICIES: path('policies.yaml') });
+    const report = async (token: string, outcome: object): Promise<string> => {
+      const body = JSON.stringify({ token, ...outcome });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await call(gateway.url, '/settle', { method: 'POST', headers, body });
+      return JSON.parse(answer.body).result;
+    };
+    const start = new Date().toISOString();
+    const steps: object[] = [];
+    const results: string[] = [];
+    const issued: [name: string, token: string][] = [];
+    for (let i = 0; i < 240; i++) {
+      const client = ['alice', 'eve'][(i + Math.floor(i / 7)) % 2] ?? '';
+      const target = ['/login', '/chat', '/trial', '/chat'][(i * 3 + Math.floor(i / 5)) % 4] ?? '';
+      const address = CLIENTS[client]?.address ?? '';
+      const answer = await call(gateway.url, `/envoy${target}`, {
+        headers: { host: 'localhost', 'x-headgate-client-ip': address },
+      });
+      const found = COMPARED.map((name) => [name, answer.headers[name] ?? null]);
+      const expected = { status: answer.status, headers: Object.fromEntries(found) };
+      const step = { client, send: `GET ${target}`, host: 'localhost', expect: expected };
+      const token = answer.headers['x-headgate-settle']?.toString();
+      const outcome = OUTCOMES[i % OUTCOMES.length] ?? {};
+      const turn = i % 4;
+      if (token === undefined || turn === 3) steps.push(step);
+      else if (turn === 0) {
+        const result = await report(token, outcome);
+        results.push(result);
+        steps.push({ ...step, settle: { ...outcome, result } });
+      } else {
+        issued.push([`request ${i}`, token]);
+        steps.push({ ...step, as: `request ${i}` });
+      }
+      // Some are settled a while after, and some of those twice.
+      const [of, late] = issued[i % 11 === 10 ? 0 : issued.length] ?? [];
+      if (of === undefined || late === undefined) continue;
+      if (i % 2 === 0) issued.shift();
+      const result = await report(late, outcome);
+      results.push(result);
+      steps.push({ settle: { of, ...outcome, result } });
+    }
+    expect([...new Set(results)].sort()).toEqual(['repeated', 'settled']);
+    const tests = [{ name: 'what a gateway answered', steps }];
+    const file = { policies: 'policies.yaml', start, clients: CLIENTS, tests };
+    writeFileSync(path('a_test.yaml'), stringify(file, { aliasDuplicateObjects: false }));
+    const { code, stdout } = await runCommand(['test', '-o', 'json', path('a_test.yaml')]);
+    expect(JSON.parse(stdout).files[0].tests[0].failures).toEqual([]);
+    expect(code).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 /** The wait may be a second shorter at a gateway, whose requests do not all come at once. */
 function withoutId(body: string): object {
   const { error, policy } = JSON.parse(body);

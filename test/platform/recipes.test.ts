@@ -43,28 +43,41 @@ function written(page: RecipePage): Disposable & { readonly folder: string } {
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
 }
 
+test('docs/charging-afterwards.md has policies without warnings, and answers of a gateway', async () => {
+  const page = readRecipe(new URL('../charging-afterwards.md', FOLDER));
+  using files = written(page);
+  await expectNoWarnings(files.folder);
+  await expectShown(page, files.folder);
+});
+
 describe.each(PAGES)('docs/recipes/%s', (name) => {
   const page = readRecipe(new URL(name, FOLDER));
 
   test('has a policy file without warnings, and tests of all its limits', async () => {
     using files = written(page);
-    const checked = await runCommand(['check', '--strict', 'policies.yaml'], { cwd: files.folder });
-    expect(checked).toMatchObject({ code: 0 });
+    await expectNoWarnings(files.folder);
     const tested = await runCommand(['test', '--min-coverage', '100'], { cwd: files.folder });
     expect(tested).toMatchObject({ code: 0 });
   });
 
   test('shows what a gateway with its policy file answers', async () => {
     using files = written(page);
-    await using gateway = await startGateway({
-      HEADGATE_POLICIES: join(files.folder, 'policies.yaml'),
-    });
-    expect(page.runs.length).toBeGreaterThan(0);
-    for (const { commands, shown } of page.runs) {
-      const { code, printed } = await runCommands(commands, gateway, files.folder);
-      const [expected, real] = [waitsOf(comparable(shown)), waitsOf(comparable(printed))];
-      expect({ code, text: real.text }, commands).toEqual({ code: 0, text: expected.text });
-      expect(agree(expected.waits, real.waits), `${expected.waits} and ${real.waits}`).toBe(true);
-    }
+    await expectShown(page, files.folder);
   });
 });
+
+async function expectNoWarnings(cwd: string): Promise<void> {
+  const checked = await runCommand(['check', '--strict', 'policies.yaml'], { cwd });
+  expect(checked).toMatchObject({ code: 0 });
+}
+
+async function expectShown(page: RecipePage, folder: string): Promise<void> {
+  await using gateway = await startGateway({ HEADGATE_POLICIES: join(folder, 'policies.yaml') });
+  expect(page.runs.length).toBeGreaterThan(0);
+  for (const { commands, shown } of page.runs) {
+    const { code, printed } = await runCommands(commands, gateway, folder);
+    const [expected, real] = [waitsOf(comparable(shown)), waitsOf(comparable(printed))];
+    expect({ code, text: real.text }, commands).toEqual({ code: 0, text: expected.text });
+    expect(agree(expected.waits, real.waits), `${expected.waits} and ${real.waits}`).toBe(true);
+  }
+}

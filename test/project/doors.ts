@@ -99,6 +99,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'request-form.ts',
     'running-gateway.ts',
     'texts.ts',
+    'unsettled.ts',
   ],
   'gateway/ratelimit': [
     'call.ts',
@@ -126,6 +127,15 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'ops/ops-server.ts',
     'proxy-ports.ts',
   ],
+  'gateway/settlement': [
+    'access-log.ts',
+    'channel.ts',
+    'http-channel.ts',
+    'settling.ts',
+    'signing-keys.ts',
+    'token-size.ts',
+    'token.ts',
+  ],
   'gateway/stores': [
     'denial-cache.ts',
     'guarded-store.ts',
@@ -151,6 +161,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'decisions/traffic-history.ts',
     'operators.ts',
     'proxies.ts',
+    'reported-outcomes.ts',
     'telemetry.ts',
     'tracing/tracing.ts',
     'unseen-header.ts',

@@ -18,11 +18,13 @@ import { CHECK } from './grpc-frames.ts';
 const DEPENDENCIES = fileURLToPath(
   new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
 );
-const FOLDERS = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'];
+export const PROTO_FOLDERS = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'].map(
+  (folder) => DEPENDENCIES + folder,
+);
 
 export const ENVOY_PROTOS = loadSync('envoy/service/auth/v3/external_auth.proto', {
   keepCase: true,
-  includeDirs: FOLDERS.map((folder) => DEPENDENCIES + folder),
+  includeDirs: PROTO_FOLDERS,
 });
 
 export type Protos = typeof ENVOY_PROTOS;
@@ -40,7 +42,12 @@ function isMessage(found: Protos[string]): found is MessageTypeDefinition<object
 /** Envoy's `CheckResponse`, as far as headgate fills it. */
 export interface EnvoyCheckResponse {
   readonly status: { readonly code: number };
-  readonly ok_response?: { readonly response_headers_to_add: readonly HeaderValueOption[] };
+  readonly ok_response?: {
+    readonly headers?: readonly HeaderValueOption[];
+    readonly headers_to_remove?: readonly string[];
+    readonly response_headers_to_add: readonly HeaderValueOption[];
+  };
+  readonly dynamic_metadata?: { readonly fields: object };
   readonly denied_response?: {
     readonly status: { readonly code: number };
     readonly headers: readonly HeaderValueOption[];

@@ -145,6 +145,7 @@ http {
       auth_request ${check};
       auth_request_set $auth_cookie $upstream_http_set_cookie;
       add_header Set-Cookie $auth_cookie;
+      ${authResponseHeaders(annotations.get('auth-response-headers'))}
       proxy_set_header Host $best_http_host;
       proxy_set_header Upgrade $http_upgrade;
       proxy_set_header Connection $connection_upgrade;
@@ -172,6 +173,18 @@ http {
   }
 }
 `;
+}
+
+/** Headers of the check's answer that the application gets. */
+function authResponseHeaders(names = ''): string {
+  const lines = names
+    .split(',')
+    .filter((name) => name !== '')
+    .flatMap((name, i) => [
+      `auth_request_set $authHeader${i} $upstream_http_${name.toLowerCase().replaceAll('-', '_')};`,
+      `proxy_set_header '${name}' $authHeader${i};`,
+    ]);
+  return lines.join('\n      ');
 }
 
 /** The backend for errors gets `/`, with the status in X-Code. Here that is the application itself. */

@@ -16,6 +16,7 @@ import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.t
 import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-events.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
+import { ReportedOutcomes } from '../../src/gateway/telemetry/reported-outcomes.ts';
 import { checkRequest, SALTS } from './requests.ts';
 
 export interface OperatedOptions {
@@ -58,6 +59,12 @@ export function operatedGateway(options: OperatedOptions) {
   const actions = createRecentActions(now);
   const tally = new DecisionTally();
   const history = new TrafficHistory(() => tally.totals(), now());
+  const outcomes = new ReportedOutcomes();
+  const settlements = {
+    heard: (policy: string, atMs: number) => outcomes.heard(policy, atMs),
+    latest: () => outcomes.latest(),
+    overdue: () => outcomes.overdue(now(), 900_000),
+  };
   const gateway: Gateway = {
     ...{ policies: { current: policies }, salts, overrides, now },
     store: memory,
@@ -91,6 +98,7 @@ export function operatedGateway(options: OperatedOptions) {
       storeVersion: async () => undefined,
       policyFile,
       proxyFaults,
+      settlements,
     },
   };
   const check = createCheck({
@@ -106,7 +114,7 @@ export function operatedGateway(options: OperatedOptions) {
   });
   const operate = createOperate(gateway);
   return {
-    ...{ audit, gateway, overrides, overrideStore, history },
+    ...{ audit, gateway, overrides, overrideStore, history, outcomes },
     /** Checks a request as the server does. */
     async visit(parts: Parameters<typeof checkRequest>[0]) {
       const decision = await check(checkRequest(parts), policies, now());

@@ -27,7 +27,9 @@ const LABELS: Readonly<Record<string, string>> = {
   dialect: `the proxy that sent the check: ${DIALECT_NAMES.map(code).join(', ')}`,
   header:
     'a name in lower case that the policy file or the dialect knows; never one that a client invented',
-  result: '`ok`, or `error`: refused, and the previous policies stay in force',
+  channel: 'how the outcome was reported: `settle` (`POST /settle`) or `envoy` (its access log)',
+  result:
+    'of reloads: `ok`, or `error`: refused, and the previous policies stay in force. Of settlements: `settled`; `cut` (settled, without what was beyond a whole limit); `repeated`; `gone` (nothing left to give back); `reset`; `waiting` for Redis; `lost`; `elsewhere` (another gateway counted the request by itself); refused tokens are `malformed`, `forged`, `ended` or `unknown_limit`',
   version: 'the version of headgate',
   node: 'the version of Node',
   limit:

@@ -136,6 +136,30 @@ block:
     - { rate: 10000/month, zone: Europe/Zurich }
 `,
   },
+  'default.limits[].reserve': {
+    text: 'Where the number of units comes from, in place of the number itself. headgate believes only trusted proxies. A missing, bad or doubled value reserves `unknown`.',
+    example: `policies:
+  - name: completions
+    match: { method: POST, path: /v1/chat/completions }
+    limits:
+      - rate: 100000/1h
+        per: api_key
+        algorithm: sliding-window-counter
+        unit: tokens
+        reserve: { metadata: envoy.ai.request_info }
+        unknown: 8000
+`,
+  },
+  'default.limits[].refund': {
+    text: 'At least one of these keys is required. Requests that are refunded cost nothing, so the policy needs a second limit without `refund`.',
+    example: `policies:
+  - name: login
+    match: { method: POST, path: /api/auth/login }
+    limits:
+      - { rate: 5/5min, refund: { header: { x-login: ok } } }
+      - 100/1h
+`,
+  },
   'policies[]': {
     text: 'If several policies match a request, the most specific one applies: by path (static, then `:name`, then `*`), then by host, then by method. Two policies that could tie are a mistake. Policies with `always` apply in addition.',
     example: shipped('policies'),

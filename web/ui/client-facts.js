@@ -92,10 +92,11 @@ export function limits({ limits: rows }) {
         { name: 'Policy', cell: ({ policy }) => nameOf(policy) },
         {
           name: 'Limit',
-          cell: ({ limit, policy, allows, mode }) => [
+          cell: ({ limit, policy, allows, mode, is_unsettled: isUnsettled }) => [
             limit !== policy && [nameOf(limit), ': '],
             allows,
             mode !== 'enforce' && [' ', tag(mode)],
+            isUnsettled && [' ', tag('no outcomes reported', 'wrong')],
           ],
         },
         {

@@ -127,11 +127,23 @@ const RUNNING_FINDINGS = {
   ),
   'not-counted': warning(
     'Two requests were allowed, and the second did not lower `X-RateLimit-Remaining`.',
-    'Nothing, if the limit refills within milliseconds. Otherwise check whether the proxy caches responses, and whether gateways without a common Redis share the traffic.',
+    'Nothing, if the limit refills within milliseconds, or charges afterwards and this request cost nothing. Otherwise check whether the proxy caches responses, and whether gateways without a common Redis share the traffic.',
   ),
   'counted-twice': warning(
     'One request lowers `X-RateLimit-Remaining` by more than the cost of a policy: the proxy checks it more than once, or two proxies in a row check it. So clients get a part of their limits only.',
     'Leave one check on the way of a request: one `import headgate` in Caddy, one filter or middleware, in one of the proxies. Nothing, if other clients send requests from this address all the time.',
+  ),
+  'not-settled': warning(
+    'A policy charges afterwards, and nobody reports the outcomes of its requests, so every reservation stays counted.',
+    'With Envoy, connect its access log over gRPC, as `deploy/envoy/openai.yaml` does. With other proxies, the application must get `X-Headgate-Settle` from the proxy, and report the outcome to `POST /settle`: docs/charging-afterwards.md. If tokens are unknown, give all gateways the same `HEADGATE_SETTLE_KEYS`. If several gateways run, another one may have got the report: `headgate_settlements_total` of each says so.',
+  ),
+  'not-reserved': note(
+    'A policy charges afterwards, and no request has reserved yet.',
+    'Name a URL of this policy with `--through`, if it is for GET. Otherwise send such a request, and run headgate doctor again.',
+  ),
+  'settle-token-shown': error(
+    'The client got the header `X-Headgate-Settle`. Whoever has the token of a request, and reaches a channel, can say what it cost.',
+    PRINT_AGAIN,
   ),
   'clock-differs': warning(
     'The clock of the proxy and that of this machine differ by more than 5 seconds.',

@@ -9,7 +9,6 @@ export async function gatewayState(opsUrl: string) {
   // Metrics need no token.
   const samples = samplesIn((await bodyOf(`${opsUrl}/metrics`, { withinMs: TIMEOUT_MS })) ?? '');
   const named = (name: string) => samples.filter((sample) => sample.name === `headgate_${name}`);
-  const sum = (of: readonly Sample[]) => of.reduce((total, { value }) => total + value, 0);
   const labels = (name: string, label: string) =>
     named(name).flatMap((sample) => sample.labels.get(label) ?? []);
   const decisions = named('decisions_total');
@@ -28,9 +27,40 @@ export async function gatewayState(opsUrl: string) {
     untrusted: sum(named('untrusted_proxy_requests_total')),
     /** Counts checks without the proxy secret. */
     refused: sum(named('strangers_refused_total')),
+    outcomes: outcomesIn(named('reservations_total'), named('settlements_total')),
     /** Names of the headers that the policy file needs and some request had since it was loaded. */
     seenHeaders: new Set(labels('header_seen', 'header')),
   };
+}
+
+/** Of policies that charge afterwards. */
+function outcomesIn(reservations: readonly Sample[], settlements: readonly Sample[]) {
+  return {
+    /** By policy, requests that reserved, and outcomes that were reported. */
+    reservations: byPolicy(reservations),
+    settlements: byPolicy(settlements),
+    /** By which an outcome was ever reported. */
+    channels: new Set(settlements.map(({ labels }) => labels.get('channel'))),
+    /** Reports with a token that no key of the gateway has signed, or that was cut. */
+    unknownTokens: sum(
+      settlements.filter(({ labels }) => UNKNOWN_TOKENS.has(labels.get('result') ?? '')),
+    ),
+  };
+}
+
+function sum(samples: readonly Sample[]): number {
+  return samples.reduce((total, { value }) => total + value, 0);
+}
+
+const UNKNOWN_TOKENS: ReadonlySet<string> = new Set(['forged', 'malformed']);
+
+function byPolicy(samples: readonly Sample[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { labels, value } of samples) {
+    const policy = labels.get('policy') ?? '';
+    counts.set(policy, (counts.get(policy) ?? 0) + value);
+  }
+  return counts;
 }
 
 type Sample = ReturnType<typeof samplesIn>[number];

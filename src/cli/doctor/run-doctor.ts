@@ -1,12 +1,17 @@
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
-import { everyEntry, type ValidFile } from '../../gateway/config/policy-file/valid-file.ts';
+import {
+  everyEntry,
+  type PolicyEntry,
+  type ValidFile,
+} from '../../gateway/config/policy-file/valid-file.ts';
 import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
 import { plural } from '../../gateway/operations/texts.ts';
 import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients } from '../proxy-files/print/client-headers.ts';
+import { sentByClients, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
@@ -17,6 +22,7 @@ import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports
 import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
 import { policyPaths } from './through/policy-paths.ts';
 import type { Target } from './through/request.ts';
+import { PAUSE_MS } from './through/settlements.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -71,13 +77,17 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
     costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
+    settling: settlingPolicies({ ...valid.file, entries: valid.file.entries.filter(isOn) }),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
   const as = target.host === undefined ? '' : ` for ${target.host}`;
   complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
-  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+  const pause = () => setTimeout(PAUSE_MS);
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies, pause });
 }
+
+const isOn = ({ mode }: PolicyEntry) => mode !== 'off';
 
 /** The user of the URL goes into a header, and is printed nowhere. */
 function targetOf(through: URL, host: string | undefined): Target {

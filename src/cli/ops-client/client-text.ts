@@ -4,6 +4,7 @@ import {
   clientText,
   durationText,
   inForceText,
+  listText,
   momentText,
   shortTime,
 } from '../../gateway/operations/texts.ts';
@@ -33,6 +34,7 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
     ['client', `${name}${client.client}, ${kind}`],
     ['now', stateText(client)],
     ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
+    ...unsettledFacts(client),
     ...listed.map(({ what }) => ['file', what]),
     ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
     ...overrides.flatMap((override) =>
@@ -43,6 +45,14 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
   ]);
   const tables = [limitLines(client), denialLines(client, nowMs)];
   return [...facts, ...tables.flatMap((lines) => (lines.length > 1 ? ['', ...lines] : []))];
+}
+
+function unsettledFacts({ limits }: Output<'inspect'>): string[][] {
+  const policies = limits.filter((each) => each.is_unsettled).map(({ policy }) => policy);
+  const names = listText([...new Set(policies)]);
+  return policies.length === 0
+    ? []
+    : [['reserved', `nobody reports outcomes for ${names}: what requests reserved stays counted`]];
 }
 
 /** What happens to its next request. */

@@ -11,7 +11,7 @@ export interface Mismatch {
   readonly actual: string;
 }
 
-type Came = Omit<Outcome, 'trace'>;
+type Came = Omit<Outcome, 'trace' | 'token'>;
 
 interface Comparison extends Mismatch {
   readonly isMet: boolean;

@@ -1,10 +1,11 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
 import { hint } from '../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path, Place, Rule } from '../../gateway/config/diagnostic.ts';
+import { NamedSteps, reportedOutcome, unitMistake } from './compile-settle.ts';
 import type { Expectation } from './expectation-schema.ts';
 import { type OverrideFacts, overrideMistakes } from './override-mistakes.ts';
-import { headersOf, type Step } from './policy-test.ts';
-import type { WrittenOverride, WrittenStep } from './step-schema.ts';
+import { headersOf, type SendStep, type Step } from './policy-test.ts';
+import type { WrittenOverride, WrittenSettle, WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 import { durationText, MAX_DURATION_MS } from './values-schema.ts';
 
@@ -21,8 +22,10 @@ export interface StepContext extends Omit<OverrideFacts, 'isDown'> {
   report(mistake: DiagnosticDraft): void;
 }
 
-const ACTIONS = ['send', 'store', 'reload', 'override'] as const;
-const ONLY_WITH_SEND = ['client', 'host', 'headers', 'times', 'every', 'expect'];
+const ACTIONS = ['send', 'settle', 'store', 'reload', 'override'] as const;
+const ONLY_WITH_SEND = [
+  ...['client', 'host', 'headers', 'metadata', 'times', 'every', 'as', 'expect'],
+];
 
 export function compileSteps(steps: readonly ReadStep[], context: StepContext): Step[] {
   const reader = new StepReader(context);
@@ -31,6 +34,7 @@ export function compileSteps(steps: readonly ReadStep[], context: StepContext): 
 
 class StepReader {
   readonly #context: StepContext;
+  readonly #named = new NamedSteps((path, message) => this.#report(path, message));
   #policies: TestedPolicies | undefined;
   #endMs = 0;
   #isStoreDown = false;
@@ -45,15 +49,23 @@ class StepReader {
     const given = ACTIONS.filter((action) => keys.includes(action));
     const [action] = given;
     if (action === undefined) {
-      return this.#report(path, 'must have one of send, store, reload and override', 'missing-key');
+      const message = 'must have one of send, settle, store, reload and override';
+      return this.#report(path, message, 'missing-key');
     }
-    if (given.length > 1) {
+    if (given.length > 1 && given.join() !== 'send,settle') {
       return this.#report(path, `has ${given.join(' and ')}, make each of them a step`);
     }
     const moment = { place: step.place, atMs: this.#startOf(step) };
-    if (action === 'send') return this.#send(step, moment);
+    if (action === 'send') {
+      const sent = this.#send(step, moment);
+      if (written.as !== undefined) this.#named.add(written.as, sent, [...path, 'as']);
+      return sent;
+    }
     for (const key of ONLY_WITH_SEND.filter((each) => keys.includes(each))) {
       this.#report([...path, key], 'is only for a step with send');
+    }
+    if (written.settle !== undefined) {
+      return this.#settle(written.settle, [...path, 'settle'], moment);
     }
     if (written.store !== undefined) {
       this.#isStoreDown = written.store === 'down';
@@ -80,8 +92,37 @@ class StepReader {
     return startMs;
   }
 
-  #send({ written, keys, path }: ReadStep, moment: Pick<Step, 'place' | 'atMs'>): Step | undefined {
+  #settle(
+    settle: WrittenSettle,
+    path: Path,
+    moment: Pick<Step, 'place' | 'atMs'>,
+  ): Step | undefined {
+    const of = this.#named.find(settle.of, path);
+    this.#checkUnits(settle, path);
+    const { of: name = '' } = settle;
+    return of && { ...moment, kind: 'settle', name, of, settle: reportedOutcome(settle) };
+  }
+
+  #checkUnits({ units = {} }: WrittenSettle, path: Path): void {
+    if (this.#policies === undefined) return;
+    for (const unit of Object.keys(units)) {
+      const mistake = unitMistake(unit, this.#policies);
+      if (mistake !== undefined) this.#report([...path, 'units', unit], mistake);
+    }
+  }
+
+  #send(
+    { written, keys, path }: ReadStep,
+    moment: Pick<Step, 'place' | 'atMs'>,
+  ): SendStep | undefined {
     const { send, client: name, host, headers = {}, times, every = 0, expect } = written;
+    const { settle, metadata } = written;
+    if (settle !== undefined) {
+      this.#checkUnits(settle, [...path, 'settle']);
+      if (settle.of !== undefined) {
+        this.#report([...path, 'settle', 'of'], 'is only for a step without send');
+      }
+    }
     const { setting, clientNames } = this.#context;
     if (keys.includes('every') && times === 1) {
       this.#report([...path, 'every'], 'needs times, at least 2');
@@ -100,7 +141,11 @@ class StepReader {
     const client = setting.clients.get(name ?? '');
     if (!send || !name || !client || !expect) return undefined;
     const request = { line: send, sender: name, client, headers: headersOf(headers, host) };
-    return { ...moment, kind: 'send', ...request, times, everyMs: every, expect };
+    return {
+      ...{ ...moment, kind: 'send', ...request, times, everyMs: every, expect },
+      estimates: metadata && new Map(Object.entries(metadata)),
+      settle: settle && reportedOutcome(settle),
+    };
   }
 
   #checkPolicies({ not, policy, would_deny }: Expectation, path: Path): void {

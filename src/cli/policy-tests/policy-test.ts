@@ -1,5 +1,7 @@
 /** Tests as they are run: everything is looked up, and every moment is known. */
 import type { Place } from '../../gateway/config/diagnostic.ts';
+import type { Outcome } from '../../gateway/core/counting/outcome.ts';
+import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import type { Expectation } from './expectation-schema.ts';
 import type { RequestLine, WrittenOverride } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
@@ -46,7 +48,7 @@ export interface PolicyTest {
   readonly steps: readonly Step[];
 }
 
-export type Step = SendStep | ChangeStep;
+export type Step = SendStep | SettleStep | ChangeStep;
 
 interface Moment {
   readonly place: Place;
@@ -61,9 +63,26 @@ export interface SendStep extends Moment {
   readonly client: Client;
   /** A header without values is left out, although the client has it. */
   readonly headers: HeaderValues;
+  /** By namespace, as `CheckRequest.estimates`. */
+  readonly estimates: ReadonlyMap<string, number> | undefined;
   readonly times: number;
   readonly everyMs: number;
   readonly expect: Expectation;
+  /** Each allowed request is settled at once. */
+  readonly settle: ReportedOutcome | undefined;
+}
+
+/** Settles the requests of an earlier step. */
+export interface SettleStep extends Moment {
+  readonly kind: 'settle';
+  readonly name: string;
+  readonly of: SendStep;
+  readonly settle: ReportedOutcome;
+}
+
+export interface ReportedOutcome {
+  readonly outcome: Outcome;
+  readonly result: SettleVerdict;
 }
 
 export type ChangeStep = Moment &

@@ -1,8 +1,15 @@
 import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
-import { mismatchesOf } from './compare.ts';
-import type { ChangeStep, PolicyTest, SendStep, Step } from './policy-test.ts';
+import { type Mismatch, mismatchesOf } from './compare.ts';
+import type {
+  ChangeStep,
+  PolicyTest,
+  ReportedOutcome,
+  SendStep,
+  SettleStep,
+  Step,
+} from './policy-test.ts';
 import type { Failure, TestResult } from './result.ts';
 import type { WrittenOverride } from './step-schema.ts';
 import { operatorName, sentRequest } from './test-client.ts';
@@ -41,12 +48,11 @@ async function runSteps(
   traced: ReadonlyMap<Step, number> = new Map(),
 ): Promise<FailedStep[]> {
   const gateway = new VirtualGateway(options);
+  const tokens: Tokens = new Map();
   const failed: FailedStep[] = [];
   try {
     for (const step of steps) {
-      const found = await (step.kind === 'send'
-        ? send(step, gateway, traced.get(step))
-        : applyChange(step, gateway));
+      const found = await run(step, gateway, { tokens, traced: traced.get(step) });
       if (found !== undefined) failed.push({ step, ...found });
     }
     return failed;
@@ -56,6 +62,49 @@ async function runSteps(
 }
 
 type Found = Omit<FailedStep, 'step'> | undefined;
+/** Those of the allowed requests of each step that reserved. */
+type Tokens = Map<SendStep, string[]>;
+
+interface Sending {
+  readonly tokens: Tokens;
+  /** The index of the request of the step that is traced. */
+  readonly traced: number | undefined;
+}
+
+function run(step: Step, gateway: VirtualGateway, sending: Sending): Promise<Found> {
+  if (step.kind === 'send') return send(step, gateway, sending);
+  if (step.kind === 'settle') return settleEarlier(step, gateway, sending.tokens);
+  return applyChange(step, gateway);
+}
+
+async function settleEarlier(
+  { place, name, of, atMs, settle }: SettleStep,
+  gateway: VirtualGateway,
+  tokens: Tokens,
+): Promise<Found> {
+  await gateway.advanceTo(gateway.setting.startMs + atMs);
+  const step = `settle of ${name} at ${durationText(atMs)}`;
+  const came = { refusal: undefined, trace: [], answer: undefined };
+  const found = await settleAll(tokens.get(of) ?? [], settle, gateway);
+  return found && { index: 0, failure: { place, step, mismatches: [found], ...came } };
+}
+
+/** What is wrong with the first one that does not end as expected. */
+async function settleAll(
+  tokens: readonly string[],
+  { outcome, result }: ReportedOutcome,
+  gateway: VirtualGateway,
+): Promise<Mismatch | undefined> {
+  let wrong: string | undefined;
+  for (const token of tokens) {
+    const verdict = await gateway.settle(token, outcome);
+    if (verdict !== result) wrong ??= verdict;
+  }
+  if (tokens.length === 0) wrong = NOTHING_RESERVED;
+  return wrong === undefined ? undefined : { what: 'settle', expected: result, actual: wrong };
+}
+
+const NOTHING_RESERVED = 'none (denied, or no limit of the request has reserve or refund)';
 
 async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<Found> {
   const { setting } = gateway;
@@ -63,6 +112,8 @@ async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<F
   switch (step.kind) {
     case 'store':
       gateway.store.isDown = step.isDown;
+      // Outcomes that waited for the store are settled before the next step.
+      await new Promise((resolve) => setImmediate(resolve));
       return undefined;
     case 'reload':
       gateway.policies = step.policies;
@@ -82,21 +133,28 @@ async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<F
   }
 }
 
-/** Sends all requests of the step; the first one that fails is reported. `traced` is the index of the one to trace. */
+/** Sends all requests of the step; the first one that fails is reported. */
 async function send(
   step: SendStep,
   gateway: VirtualGateway,
-  traced: number | undefined,
+  { tokens, traced }: Sending,
 ): Promise<Found> {
-  const { line, sender, times, place } = step;
+  const { line, sender, times, place, settle } = step;
   const { startMs, proxyAddress } = gateway.setting;
   const request = sentRequest(step, gateway.policies, proxyAddress);
+  const issued: string[] = [];
+  tokens.set(step, issued);
   let found: Found;
   for (let index = 0; index < times; index++) {
     const atMs = step.atMs + index * step.everyMs;
     await gateway.advanceTo(startMs + atMs);
-    const { trace, ...outcome } = await gateway.decide(request, index === traced);
+    const { trace, token, ...outcome } = await gateway.decide(request, index === traced);
     const mismatches = mismatchesOf(step.expect, outcome);
+    if (token !== undefined) issued.push(token);
+    if (settle !== undefined && outcome.decision.verdict === 'allow') {
+      const wrong = await settleAll(token === undefined ? [] : [token], settle, gateway);
+      if (wrong !== undefined) mismatches.push(wrong);
+    }
     if (mismatches.length === 0) continue;
     const which = times === 1 ? '' : `, request ${index + 1} of ${times}`;
     const words = `${line.method} ${line.url} by ${sender} at ${durationText(atMs)}${which}`;

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { parseDuration as parseLifetime } from '../../gateway/config/rate.ts';
 import { holds } from '../../gateway/config/refinement.ts';
+import { REQUEST_INFO } from '../../gateway/core/counting/outcome.ts';
 import { MAX_LIMIT } from '../../gateway/core/counting/store.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { POLICY_MODES } from '../../gateway/core/policy.ts';
+import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import { expectSchema } from './expectation-schema.ts';
-import { duration, headerChanges, name, optional } from './values-schema.ts';
+import { duration, headerChanges, headerName, name, optional } from './values-schema.ts';
 
 const REQUEST_PATTERN = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) (\/.*|https?:\/\/.+|\*)$/;
 
@@ -48,6 +50,35 @@ const overrideSchema = z.strictObject({
 
 export type WrittenOverride = z.output<typeof overrideSchema>;
 
+const RESULTS = z.enum([
+  'settled',
+  'repeated',
+  'waiting',
+  'ended',
+  'unknown_limit',
+  'gone',
+  'reset',
+] satisfies SettleVerdict[]);
+
+const settleSchema = z.strictObject({
+  of: optional(
+    name,
+    'The earlier step whose requests are settled: its name, from as. Not with send.',
+  ),
+  status: optional(z.int().min(100).max(599), 'The status that the application answered.'),
+  headers: z
+    .record(headerName, z.string('must be text (a number needs quotes)'))
+    .optional()
+    .describe('Response headers of the application, by name.'),
+  units: z
+    .record(z.string(), z.int().min(0))
+    .optional()
+    .describe('By unit, such as tokens, what each request took.'),
+  result: RESULTS.default('settled').describe('What the gateway says of the report.'),
+});
+
+export type WrittenSettle = z.output<typeof settleSchema>;
+
 const requestLine = z
   .string()
   .meta({ title: 'request', pattern: REQUEST_PATTERN.source, examples: ['POST /api/auth/login'] })
@@ -73,6 +104,15 @@ export const stepSchema = z.strictObject({
     .describe('How often the request is sent. The expectation is for each of them.'),
   every: optional(duration, 'The time between them. Default: 0s.'),
   expect: expectSchema.optional(),
+  metadata: optional(
+    z.strictObject({ [REQUEST_INFO]: z.int().min(0) }),
+    'What Envoy tells beside the request: the units that limits with this metadata reserve.',
+  ),
+  as: optional(name, 'A name for the requests of this step, so that a later step can settle them.'),
+  settle: optional(
+    settleSchema,
+    'Reports what requests turned out to cost: each of this step at once, or those of the step named by of.',
+  ),
   store: optional(z.enum(['down', 'up']), 'The store fails, or works again.'),
   reload: optional(
     z.string().min(1),

@@ -7,8 +7,10 @@ import type { SendStep, Setting } from './policy-test.ts';
 import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
 import { virtualSalts } from './virtual-gateway.ts';
 
+type SentStep = Pick<SendStep, 'line' | 'client' | 'headers' | 'estimates'>;
+
 export function sentRequest(
-  { line, client, headers }: Pick<SendStep, 'line' | 'client' | 'headers'>,
+  { line, client, headers, estimates }: SentStep,
   { apiKeyHeader }: TestedPolicies,
   proxy: string,
 ): CheckRequest {
@@ -19,7 +21,8 @@ export function sentRequest(
     ...headers,
   ]);
   const all = [...values].flatMap(([name, each]) => each.map((value) => [name, value] as const));
-  return toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
+  const request = toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
+  return { ...request, estimates };
 }
 
 function keyHeader(header: string, id: string): [string, readonly string[]] {
@@ -27,7 +30,7 @@ function keyHeader(header: string, id: string): [string, readonly string[]] {
   return [header, [header === 'authorization' ? `Bearer ${key}` : key]];
 }
 
-const ANY_REQUEST = { line: { method: 'GET', url: '/' }, headers: new Map() };
+const ANY_REQUEST = { line: { method: 'GET', url: '/' }, headers: new Map(), estimates: undefined };
 
 /**
  * A partition for a key or a user, else the address. Any other text is a name as operators write it. Throws an

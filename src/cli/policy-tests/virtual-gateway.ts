@@ -11,6 +11,12 @@ import {
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
+import type { Outcome as RequestOutcome } from '../../gateway/core/counting/outcome.ts';
+import type {
+  Settlement,
+  SettlementStore,
+  SettleResult,
+} from '../../gateway/core/counting/settlement.ts';
 import {
   type Descriptor,
   type LocalLimiter,
@@ -21,6 +27,7 @@ import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
+import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import { localShare } from '../../gateway/stores/local-share.ts';
 import { MemoryStore } from '../../gateway/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../gateway/stores/overrides/override.ts';
@@ -28,6 +35,7 @@ import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
 import { DerivedSalts } from '../../gateway/stores/salts/salt-sources.ts';
 import type { Setting } from './policy-test.ts';
 import type { TestedPolicies } from './tested-policies.ts';
+import { virtualSettling } from './virtual-settlements.ts';
 
 export interface VirtualGatewayOptions {
   readonly policies: TestedPolicies;
@@ -36,7 +44,10 @@ export interface VirtualGatewayOptions {
 }
 
 export interface Outcome {
+  /** Its token is the same text in every run. */
   readonly decision: Decision;
+  /** The real token. Undefined if the request reserved nothing. */
+  readonly token: string | undefined;
   readonly answer: ExplainedAnswer;
   /** The names of policies in shadow mode that would have denied the request. */
   readonly wouldDeny: readonly string[];
@@ -52,6 +63,7 @@ export class VirtualGateway {
   readonly #render: ReturnType<typeof answerBy>;
   readonly #overrides: OverrideBook;
   readonly #salts = virtualSalts();
+  readonly #settling: ReturnType<typeof virtualSettling>;
   #nowMs: number;
   #wouldDeny: string[] = [];
   #trace: TraceEvent[] = [];
@@ -71,12 +83,22 @@ export class VirtualGateway {
     this.store = virtualStore(now, setting.gateways, (descriptors, result) =>
       onTake(descriptors, result, this.#overrides.current.modes),
     );
+    const virtual = this;
+    this.#settling = virtualSettling({
+      ...{ store: this.store, local: this.store.local, now },
+      policies: {
+        get current() {
+          return virtual.policies.set;
+        },
+      },
+    });
     const checkOptions: CheckOptions = {
       store: this.store,
       local: this.store.local,
       salts: this.#salts,
       overrides: this.#overrides,
       newId: () => 'none',
+      issueToken: (reservation) => this.#settling.issueToken(reservation),
       observer: { ...UNOBSERVED, wouldDeny: ({ policy }) => this.#wouldDeny.push(policy) },
     };
     this.#check = createCheck(checkOptions);
@@ -99,11 +121,19 @@ export class VirtualGateway {
     const { set } = this.policies;
     this.#wouldDeny = [];
     this.#trace = [];
-    const decision = await check(request, set, this.#nowMs);
+    const { settleToken: token, ...decided } = await check(request, set, this.#nowMs);
+    const decision = token === undefined ? decided : { ...decided, settleToken: SHOWN_TOKEN };
     // Policies in shadow mode count the request after it is decided.
     await new Promise((resolve) => setImmediate(resolve));
     const answer = this.#render(decision, set.answers);
-    return { decision, answer, wouldDeny: this.#wouldDeny, trace: this.#trace };
+    return { decision, token, answer, wouldDeny: this.#wouldDeny, trace: this.#trace };
+  }
+
+  /** While the store is down, a gateway keeps the outcome, and settles it once the store is up. */
+  async settle(token: string, outcome: RequestOutcome): Promise<SettleVerdict> {
+    const verdict = this.#settling.settle(token, outcome, 'settle');
+    const turn = new Promise<'waiting'>((resolve) => setImmediate(resolve, 'waiting'));
+    return await Promise.race([verdict, turn]);
   }
 
   /** For what operators change. Nobody was denied before, so there is no denial to name. */
@@ -138,6 +168,8 @@ export class VirtualGateway {
 
 type OnTake = (descriptors: readonly LimitDescriptor[], result: TakeResult) => void;
 
+const SHOWN_TOKEN = 'a-settle-token';
+
 /** Counts in this process, and fails when a test says so. `gateways` share the limits while the store is down. */
 function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
   // No key is evicted: a test shall not depend on how many there are.
@@ -149,20 +181,36 @@ function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
     onTake(descriptors as readonly LimitDescriptor[], result);
     return result;
   };
-  const local: LocalLimiter = {
+  const local: LocalLimiter & SettlementStore = {
     record: (descriptors) => share.record(descriptors),
+    settle: (settlement) => share.settle(settlement),
     take: (descriptors) => taken(descriptors, share.take(descriptors)),
   };
+  let isDown = false;
+  let up = Promise.withResolvers<void>();
+  up.resolve();
   return {
-    isDown: false,
+    get isDown() {
+      return isDown;
+    },
+    set isDown(now: boolean) {
+      if (now && !isDown) up = Promise.withResolvers<void>();
+      if (!now) up.resolve();
+      isDown = now;
+    },
     memory,
     local,
     /** Asynchronous, because only such a store may fail. */
     async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-      if (this.isDown) throw new StoreError('connection', 'the test says that the store is down');
+      if (isDown) throw new StoreError('connection', 'the test says that the store is down');
       return taken(descriptors, memory.take(descriptors));
     },
-    reset: (keys: readonly string[]) => memory.reset(keys),
+    /** Waits until the store is up, because a gateway tries again. */
+    async settle(settlement: Settlement): Promise<SettleResult> {
+      while (isDown) await up.promise;
+      return memory.settle(settlement);
+    },
+    reset: (keys: readonly string[], settled?: readonly string[]) => memory.reset(keys, settled),
   };
 }
 

@@ -2,9 +2,11 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import { readPolicies } from '../../gateway/config/policy-file/read.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { listText } from '../../gateway/operations/texts.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { complain, sayFile } from '../output/output.ts';
+import { settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { PROXIES, proxyConfig, usesGrpc } from '../proxy-files/print/proxy-config.ts';
 import { type Address, OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
 
@@ -71,6 +73,11 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
     });
     sayFile(text);
     for (const name of besides) complain(alsoNeeded(proxy, name, flags));
+    const settling = settlingPolicies(found.file);
+    if (settling.length > 0)
+      complain(
+        `headgate: ${listText(settling)} ${settling.length === 1 ? 'charges' : 'charge'} afterwards: have the application or Envoy report outcomes (docs/charging-afterwards.md)`,
+      );
     if (sendsSecret && text.includes(PLACEHOLDER))
       complain(`headgate: replace ${PLACEHOLDER} with the value of HEADGATE_PROXY_SECRET`);
   } catch (error) {

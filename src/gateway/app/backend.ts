@@ -1,4 +1,5 @@
 /** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
+import type { Settlement, SettlementStore } from '../core/counting/settlement.ts';
 import type { QuotaReader, QuotaStore } from '../core/counting/store.ts';
 import type { StoreStats } from '../operations/running-gateway.ts';
 import type { GatewayRank } from '../stores/local-share.ts';
@@ -10,6 +11,8 @@ export interface BackendEvents {
   /** This gateway or another one reset these counters. */
   readonly onReset: (keys: readonly string[]) => void;
   readonly onOverridesChanged: () => void;
+  /** The store could not give back what a denied request had taken. */
+  readonly onUnsettled: (settlement: Settlement) => void;
   /** Never rejects. */
   readonly replyTo: (query: unknown) => Promise<unknown>;
 }
@@ -18,7 +21,7 @@ export interface BackendEvents {
 export type StoreAtStart = 'counts' | 'evicts' | 'refuses' | 'runs-no-lua' | 'unreachable';
 
 export interface Backend {
-  readonly store: QuotaStore;
+  readonly store: QuotaStore & SettlementStore;
   readonly reader: QuotaReader;
   readonly overrideStore: OverrideStore;
   readonly salts: SaltBooks;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Check, type CheckOptions, createCheck } from '../core/check.ts';
 import type { Decision, Denied } from '../core/counting/decision.ts';
 import type { HeaderWatch, HeaderWatchEvents } from '../core/header-watch.ts';
@@ -10,13 +11,15 @@ import { inSpan, type Tracing } from '../telemetry/tracing/tracing.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { SharedState } from './shared-state.ts';
 
-export interface CheckPipelineOptions extends Pick<GatewayOptions, 'policies' | 'now'> {
+export interface CheckPipelineOptions
+  extends Pick<GatewayOptions, 'environment' | 'policies' | 'now'> {
   readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
   readonly denials: Denials;
   readonly headerWatch: HeaderWatch;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'proxies'>;
   readonly tracing: Tracing;
   readonly handle: Handle;
+  readonly issueToken: CheckOptions['issueToken'];
 }
 
 export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck {
@@ -32,7 +35,8 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
 }
 
 /** A sampled check is made for its span; all others share one. */
-function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions): Check {
+function checkFor(given: CheckPipelineOptions): Check {
+  const { shared, denials, telemetry, tracing, issueToken, environment } = given;
   const { backend, local, salts, overrides } = shared;
   const { decisions, proxies } = telemetry;
   const { newId, wouldDeny } = denialEvents(denials, decisions);
@@ -42,6 +46,10 @@ function checkFor({ shared, denials, telemetry, tracing }: CheckPipelineOptions)
     salts,
     overrides,
     newId,
+    issueToken,
+    // A store in this process is never late.
+    deadline:
+      environment.redis && (() => sleep(environment.storeTimeoutMs, undefined, { ref: false })),
     observer: {
       identified: decisions.identified,
       unmatched: decisions.unmatched,

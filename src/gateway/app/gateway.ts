@@ -27,6 +27,7 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
       ready,
       degraded: gateway.isDegraded(),
       unseenHeaders: gateway.unseenHeaders(),
+      unsettledPolicies: gateway.unsettled(),
     }),
     operate: (name, input) => gateway.operate(name, input),
   });

@@ -50,6 +50,11 @@ export function operatedGateway(options: OperatedOptions): Gateway {
       storeVersion: backend.version,
       policyFile: policies,
       proxyFaults: telemetry.proxyFaults,
+      settlements: {
+        heard: (policy, atMs) => telemetry.outcomes.heard(policy, atMs),
+        latest: () => telemetry.outcomes.latest(),
+        overdue: () => telemetry.outcomes.overdue(now(), environment.settleWithinMs),
+      },
     },
   };
 }

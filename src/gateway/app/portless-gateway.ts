@@ -15,6 +15,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 import { operatedGateway, sampleTraffic } from './operated-gateway.ts';
 import { createProxyServers } from './proxy-servers.ts';
 import type { RateLimits, RateLimitsOptions } from './ratelimit/rate-limits.ts';
+import { openSettling, watchUnsettled } from './settlements.ts';
 import { createSharedState } from './shared-state.ts';
 import { monitorStore } from './store-monitor.ts';
 
@@ -36,20 +37,25 @@ export async function createPortlessGateway(options: GatewayOptions) {
   });
   const { decisions } = telemetry;
   const tracing = resources.addClosable(await openTracing(environment.tracing, telemetry.tracing));
+  const arrivals = new Arrivals(decisions.requestAbandoned);
   const handle = createHandler({
-    arrivals: new Arrivals(decisions.requestAbandoned),
+    arrivals,
     onDecided(decision, dialect, durationMs) {
       decisions.decided(decision, dialect, durationMs);
       denials.decided(decision, dialect, durationMs);
     },
     onFault: decisions.checkFailed,
   });
-  const answering = { ...options, shared, denials, tracing, handle };
+  const { issueToken, settle, retry } = openSettling({ ...options, shared });
+  shared.settleLaterWith(retry);
+  const answering = { ...options, shared, denials, tracing, handle, issueToken };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
   shared.replyWith((query) => replyTo(operated, query));
+  const unsettled = watchUnsettled(operated, telemetry.settlements, resources);
   const handleCheck = createCheckPipeline({ ...answering, headerWatch });
-  const servers = createProxyServers({ environment, handleCheck, rateLimits, telemetry });
+  const proxies = { environment, handleCheck, rateLimits, telemetry, settle, arrivals };
+  const servers = createProxyServers(proxies);
   let isClosing = false;
   resources.add(servers, (opened) => {
     isClosing = true;
@@ -60,6 +66,8 @@ export async function createPortlessGateway(options: GatewayOptions) {
   return {
     operate: createOperate(operated),
     unseenHeaders,
+    /** Policies whose reservations nobody settles. */
+    unsettled,
     isDegraded: monitor.isDegraded,
     knownGateways: operated.knownGateways,
     reloadRateLimits: async () => rateLimits?.reload(),

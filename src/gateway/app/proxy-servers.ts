@@ -4,9 +4,12 @@ import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import type { CallerOptions } from '../server/callers.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
-import type { HandleCheck } from '../server/handler.ts';
+import type { Arrivals, HandleCheck } from '../server/handler.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
+import { accessLogService } from '../settlement/access-log.ts';
+import type { Settle } from '../settlement/channel.ts';
+import { settleOverHttp } from '../settlement/http-channel.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
@@ -16,10 +19,13 @@ interface ProxyServersOptions {
   readonly telemetry: Pick<Telemetry, 'proxies'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
+  /** If it is undefined, nobody can settle: `POST /settle` and access logs of Envoy are not answered. */
+  readonly settle?: Settle | undefined;
+  readonly arrivals: Arrivals;
 }
 
 export function createProxyServers(options: ProxyServersOptions) {
-  const { environment, handleCheck, telemetry, rateLimits } = options;
+  const { environment, handleCheck, telemetry, rateLimits, settle, arrivals } = options;
   const { grpcPort, grpcTls: tls, socket } = environment;
   const callers = (port: PortName): CallerOptions => ({
     proxySecrets: environment.proxySecrets,
@@ -33,6 +39,11 @@ export function createProxyServers(options: ProxyServersOptions) {
     callerWithoutAddress: socket === undefined ? '' : '127.0.0.1',
     ...callers('check'),
     isLeaving: () => isLeaving,
+    settling: settle && {
+      secrets: environment.settleSecrets,
+      answer: settleOverHttp(settle),
+      atEndOfTurn: (job) => arrivals.atEndOfTurn(job),
+    },
   });
   const grpcServer =
     grpcPort === undefined
@@ -43,6 +54,7 @@ export function createProxyServers(options: ProxyServersOptions) {
           ...callers('grpc'),
           tls,
           services: rateLimits === undefined ? [] : [rateLimits.service],
+          streamServices: settle === undefined ? [] : [accessLogService(settle)],
         });
   const jsonServer =
     rateLimits === undefined || environment.rateLimit?.httpPort === undefined

@@ -25,14 +25,20 @@ export type SharedState = Awaited<ReturnType<typeof createSharedState>>;
 export async function createSharedState(options: SharedStateOptions) {
   const { environment, telemetry, monitor, onReset, now, resources } = options;
   let reply: BackendEvents['replyTo'] = async () => undefined;
+  let settleLater: BackendEvents['onUnsettled'] = () => {};
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
-      void memory.reset(keys);
+      // The message does not say which of them are settled later. What this gateway has not counted needs no mark.
+      void memory.reset(
+        keys,
+        keys.filter((key) => memory.has(key)),
+      );
       onReset(keys);
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
+    onUnsettled: (settlement) => settleLater(settlement),
     replyTo: (query) => reply(query),
   };
   const backend = await createBackend(memory, events, options);
@@ -58,6 +64,10 @@ export async function createSharedState(options: SharedStateOptions) {
     /** Replies to queries of other gateways from now on. */
     replyWith(given: typeof reply): void {
       reply = given;
+    },
+    /** Settles what the store could not give back from now on. */
+    settleLaterWith(given: typeof settleLater): void {
+      settleLater = given;
     },
     /** Resolves once the store counts, or when the start should not wait any longer. */
     async connect(): Promise<StoreAtStart> {

@@ -95,6 +95,9 @@ function healthOf(supervisor: Supervisor, ready: boolean): Health {
     ready: ready && supervisor.isAnswering,
     degraded: supervisor.lastReports.some((report) => report.degraded),
     unseenHeaders: unseenByWorkers(supervisor),
+    unsettledPolicies: [
+      ...new Set(supervisor.lastReports.flatMap((report) => report.unsettledPolicies)),
+    ],
     unresponsiveWorkers: supervisor.unresponsive,
   };
 }

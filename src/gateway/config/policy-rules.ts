@@ -38,12 +38,16 @@ export const POLICY_RULES = {
     'Make one of them more specific, or set `always: true` to apply both.',
   ),
   'limit-twice': error(
-    'Two limits of a policy count the same requests: they have the same `per`, window and algorithm.',
+    'Two limits of a policy count the same requests: they have the same `per`, window, algorithm and unit.',
     'Keep the lower one.',
   ),
   'cost-above-limit': error(
-    'One request costs more than the whole limit, so every request would be denied.',
-    'Lower the `cost`, or raise the limit or its `burst`.',
+    'One request costs or reserves more than the whole limit, so every request would be denied.',
+    'Lower the `cost` or `reserve`, or raise the limit or its `burst`.',
+  ),
+  'settle-token': error(
+    'The settle token of a request would be longer than 600 characters.',
+    'Give fewer limits `reserve` or `refund`, or count fewer `ipv6_prefixes`.',
   ),
   'burst-without-bucket': error(
     'A limit has a `burst` and is not a token bucket.',

@@ -14,15 +14,12 @@ export interface Rate {
 
 export const RATE_PATTERN = /^([1-9]\d*)\/(?:([1-9]\d*)(s|min|h|d)|(day|week|month|year))$/;
 
-/** Throws a RangeError whose message says what is wrong and gives the right form. */
-export function parseRate(text: string): Rate {
+/** Throws a RangeError whose message says what is wrong and gives the right form. `most` is the largest limit. */
+export function parseRate(text: string, most = MAX_FIXED_LIMIT): Rate {
   const [, limitText, countText, unit, name] = RATE_PATTERN.exec(text) ?? [];
   const limit = Number(limitText);
   const calendar = CALENDAR_UNITS.find((each) => each === name);
-  if (limit > MAX_FIXED_LIMIT) {
-    const most = `the maximum is ${MAX_LIMIT}, with fixed-window ${MAX_FIXED_LIMIT}`;
-    throw new RangeError(`a limit of ${limitText} is too large, ${most}`);
-  }
+  if (limit > most) throw new RangeError(tooLarge(limitText, most));
   if (calendar !== undefined) {
     return { limit, windowMs: nominalMsOf(calendar), window: calendar, calendar };
   }
@@ -35,6 +32,11 @@ export function parseRate(text: string): Rate {
     throw new RangeError(`a window of ${countText}${unit} is too long, ${most}`);
   }
   return { limit, windowMs, window: countText + unit };
+}
+
+export function tooLarge(limit: number | string | undefined, most = MAX_FIXED_LIMIT): string {
+  const unit = most > MAX_FIXED_LIMIT ? `, with a unit ${most}` : '';
+  return `a limit of ${limit} is too large, the maximum is ${MAX_LIMIT}, with fixed-window ${MAX_FIXED_LIMIT}${unit}`;
 }
 
 /** Reads a rate whose window slides. Throws a RangeError. */

@@ -1,4 +1,4 @@
-import type { HeaderFields } from './check-request.ts';
+import type { CheckRequest, HeaderFields } from './check-request.ts';
 import type { Salts } from './identity/salts.ts';
 import type { Overrides } from './overrides.ts';
 import type { Trace } from './trace.ts';
@@ -13,4 +13,5 @@ export interface CheckContext {
 export interface RequestContext extends CheckContext {
   /** A denial takes its trace id from them. */
   readonly headers: HeaderFields;
+  readonly estimates: CheckRequest['estimates'];
 }

@@ -25,6 +25,8 @@ export interface CheckRequest {
   readonly policy: string | undefined;
   /** The id that the proxy gave this request. A second check of the same request has the same id. */
   readonly requestId: string | undefined;
+  /** Units that Envoy's metadata estimates for this request, by the namespace. */
+  readonly estimates?: ReadonlyMap<string, number> | undefined;
   readonly missing: readonly string[];
 }
 

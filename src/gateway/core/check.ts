@@ -14,14 +14,15 @@ import {
   notEnforced,
 } from './counting/decision.ts';
 import { describe, type LimitDescriptor } from './counting/descriptor.ts';
-import { StoreError } from './counting/store.ts';
+import { type Reservation, reservationOf } from './counting/reservation.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { SaltSource } from './identity/salts.ts';
 import { isHost } from './matching/host.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
-import type { Policy, PolicyMode } from './policy.ts';
+import type { Limit, Policy, PolicyMode } from './policy.ts';
+import { type CountedRequest, createShadowCounting } from './shadow-counting.ts';
 import type { Trace } from './trace.ts';
 
 export interface CheckOptions extends CountingOptions {
@@ -30,6 +31,13 @@ export interface CheckOptions extends CountingOptions {
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
   readonly span?: CheckSpan | undefined;
+  /** Makes the token by which an allowed request is settled. Without it, every reservation stays. */
+  readonly issueToken?: ((reservation: Reservation) => string) | undefined;
+  /**
+   * Resolves once a request that arrives now has waited for the store as long as it may, in milliseconds the timeout of the
+   * store. An allowed request waits no longer for reservations in shadow mode.
+   */
+  readonly deadline?: (() => Promise<unknown>) | undefined;
 }
 
 export interface CheckObserver {
@@ -71,7 +79,14 @@ export function createCheck(options: CheckOptions): Check {
     const { current } = overrides;
     const saltsNow = salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses);
     const { headers } = request;
-    const context: RequestContext = { nowMs, salts: saltsNow, overrides: current, headers, trace };
+    const context: RequestContext = {
+      nowMs,
+      salts: saltsNow,
+      overrides: current,
+      headers,
+      estimates: request.estimates,
+      trace,
+    };
     const client = set.identify(request, context);
     reportClient(client, observer);
     const refusal = refusalOf(request, client);
@@ -98,60 +113,78 @@ function refusalOf({ host }: CheckRequest, client: ClientIdentity): Decision | u
   return isHost(host) ? undefined : MALFORMED_HOST;
 }
 
+type Decided = Decision | Promise<Decision>;
+
 /** `applied` are the policies that apply to the request: at least one. */
 type CountPolicies = (
   client: ClientIdentity,
   applied: readonly Policy[],
   context: RequestContext,
-) => Decision | Promise<Decision>;
+) => Decided;
 
 /** The enforced policies decide, those in shadow mode only report. */
 function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPolicies {
-  const { observer, span } = options;
+  const { observer, span, issueToken, deadline } = options;
   const count = createCounting(options);
-  const nameShadow = createDenialNaming(options.newId, true);
+  const shadow = createShadowCounting({
+    ...options,
+    name: createDenialNaming(options.newId, true),
+    wouldDeny: (decision) => observer.wouldDeny(decision),
+  });
 
-  /** Each policy is counted alone: a denial by one must not keep another from counting. */
-  function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext): void {
-    const group = { descriptors: describe([policy], client, context), leavesFailure: true };
-    const report = (counted: Counted) => {
-      const decision = nameShadow(decide([counted]), client, context.headers);
-      if (decision.verdict === 'deny') observer.wouldDeny(decision);
-    };
-    const counting = count(group, report, span);
-    if (counting instanceof Promise) counting.catch(ignoreStoreFailure);
+  /** The token of an allowed request. It has what policies in shadow mode reserved in time. */
+  function withToken(decision: Decision, groups: readonly Counted[]): Decision {
+    const reservation = reservationOf(groups);
+    if (reservation === undefined || issueToken === undefined) return decision;
+    return { ...decision, settleToken: issueToken(reservation) };
   }
 
   return (client, applied, context) => {
     const { headers, overrides, trace } = context;
     const enforced = inMode('enforce', applied, overrides.modes);
-    const conclude = (decision: Decision) => {
+    const reserves = issueToken !== undefined && anySettles(applied);
+    const late = reserves && enforced !== applied ? deadline?.() : undefined;
+    const conclude = (decision: Decision, counted: readonly Counted[]): Decided => {
       // Policies in shadow mode count only requests that are allowed.
-      if (enforced !== applied && decision.verdict === 'allow' && decision.mode === 'enforced') {
-        for (const shadow of inMode('shadow', applied, overrides.modes)) {
-          countShadow(shadow, client, context);
-        }
-      }
-      return name(decision, client, headers);
+      if (decision.verdict === 'deny') return name(decision, client, headers);
+      if (enforced === applied && !reserves) return decision;
+      const counts = enforced !== applied && decision.mode === 'enforced';
+      const shadows = counts ? inMode('shadow', applied, overrides.modes) : NO_POLICIES;
+      const request: CountedRequest = { client, context };
+      for (const each of shadows) if (!(reserves && each.settles)) shadow.count(each, request);
+      if (!reserves) return decision;
+      const reserved = shadow.reserve(
+        shadows.filter((each) => each.settles),
+        request,
+        late,
+      );
+      return reserved instanceof Promise
+        ? reserved.then((groups) => withToken(decision, [...counted, ...groups]))
+        : withToken(decision, [...counted, ...reserved]);
     };
-    if (enforced.length === 0) return conclude(notEnforced(applied[0] as Policy));
+    if (enforced.length === 0) return conclude(notEnforced(applied[0] as Policy), NO_GROUPS);
     const descriptors = describe(enforced, client, context);
     if (trace) traceLimits(descriptors, trace);
     return count(
       { descriptors },
       (counted) => {
         if (trace && counted.mode === 'enforced') traceQuotas(counted, trace);
-        return conclude(decide([counted]));
+        const groups = [counted];
+        return conclude(decide(groups), groups);
       },
       span,
     );
   };
 }
 
-/** The request is decided already, so a store failure changes nothing. */
-function ignoreStoreFailure(error: unknown): void {
-  if (!(error instanceof StoreError)) throw error;
+/** A loop, because every request asks. */
+function anySettles(policies: readonly Policy[]): boolean {
+  for (const policy of policies) if (policy.settles) return true;
+  return false;
 }
+
+const NO_POLICIES: readonly Policy[] = [];
+const NO_GROUPS: readonly Counted[] = [];
 
 /** Most requests have enforced policies only: they get the same array back. */
 function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
@@ -166,12 +199,17 @@ function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): voi
   }
 }
 
+function reservedUnit({ afterwards }: Limit, cost: number): string | undefined {
+  return afterwards && (afterwards.unit ?? (cost === 1 ? 'request' : 'requests'));
+}
+
 function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
   for (const [i, { source, cost }] of descriptors.entries()) {
     trace({
       type: 'quota',
       label: source.label,
       cost,
+      reservedUnit: reservedUnit(source, cost),
       isAdmitted: result?.admitted === true,
       state: result?.states[i],
     });

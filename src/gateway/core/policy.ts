@@ -1,4 +1,5 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
+import { multiplied } from './counting/largest-limit.ts';
 import {
   describeQuota,
   keyWindow,
@@ -13,7 +14,8 @@ import {
   memoryOf,
   NO_LOOKBACK,
 } from './counting/lookback.ts';
-import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
+import type { Afterwards } from './counting/outcome.ts';
+import type { Quota } from './counting/store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
 /** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
@@ -32,7 +34,10 @@ export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
+  /** What a request takes. A limit that reads its reservation from the request has the one for unknown values here. */
   readonly cost: number;
+  /** Undefined if the limit counts a request once and for all when it arrives. */
+  readonly afterwards: Afterwards | undefined;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
   /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
@@ -55,12 +60,15 @@ export interface Policy {
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
   readonly lookback: Lookback;
+  /** Some of its limits charge afterwards. */
+  readonly settles: boolean;
 }
 
 export interface LimitDefinition extends Quota {
   readonly per: Partition;
   /** The window as written in the policy file: `5min`, or `month`. */
   readonly window: string;
+  readonly afterwards?: Afterwards | undefined;
 }
 
 export interface PolicyDefinition {
@@ -84,7 +92,10 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK };
+  const settles = [definition.limits, ...definition.plans.values()]
+    .flat()
+    .some(({ afterwards }) => afterwards !== undefined);
+  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK, settles };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -157,19 +168,32 @@ function scaledLimit(
   { policy, cost, label }: LimitOwner,
   { factor, suffix, among }: Scale,
 ): Omit<Limit, 'unverified' | 'wider'> {
-  const { per, window } = written;
-  const quota = multiplied(written, factor);
+  const { per, window, afterwards } = written;
+  const unit = afterwards?.unit;
+  const quota = multiplied(written, factor, unit !== undefined);
   return {
     policy,
-    cost,
+    cost: Math.min(usualReservation(afterwards) ?? cost, quota.burst),
     per,
     quota,
+    afterwards,
     ...memoryOf(quota),
-    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
+    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written), unitSuffix(unit)),
     label: joined(label, suffix),
-    policyItem: joined(policyItem(label + suffix, quota)),
-    description: describeQuota(quota, window) + among,
+    policyItem: joined(policyItem(label + suffix, quota, unit)),
+    description: describeQuota(quota, window, unit) + among,
   };
+}
+
+/** Undefined if requests take the cost of the policy. */
+function usualReservation(afterwards: Afterwards | undefined): number | undefined {
+  const reserve = afterwards?.reserve;
+  return typeof reserve === 'object' ? afterwards?.unknown : reserve;
+}
+
+/** Counters of different units are different counters. */
+function unitSuffix(unit: string | undefined): string {
+  return unit === undefined ? '' : `.${unit}`;
 }
 
 /** One piece of memory. V8 keeps the parts of a template apart, so every request would read each of them. */
@@ -180,25 +204,11 @@ function joined(...parts: readonly (string | number)[]): string {
 /** The first limit of a policy has the name of the policy. */
 function labelOf(name: string, limit: LimitDefinition, index: number): string {
   if (index === 0) return name;
-  const parts = [name, limit.per, windowLabel(limit), kindOf(limit)];
+  const parts = [name, limit.per, windowLabel(limit), kindOf(limit), limit.afterwards?.unit ?? ''];
   return parts.filter((part) => part !== '').join(':');
 }
 
-function isClaimed(per: Partition): boolean {
+/** Clients can invent what the limit is per. */
+export function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
-}
-
-function multiplied(
-  { algorithm, limit, windowMs, calendar, burst, countRejected }: Quota,
-  factor: number,
-): Quota {
-  const most = algorithm === 'fixed-window' ? MAX_FIXED_LIMIT : MAX_LIMIT;
-  return {
-    algorithm,
-    limit: Math.min(limit * factor, most),
-    windowMs,
-    ...(calendar && { calendar }),
-    burst: Math.min(burst * factor, most),
-    countRejected,
-  };
 }

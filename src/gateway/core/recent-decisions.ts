@@ -11,7 +11,7 @@ export interface Remembered {
   readonly decision: Decision | Promise<Decision>;
 }
 
-/** A power of two. An id, its decision and its place take some 500 bytes, so 16 MB at most. */
+/** A power of two. An id, its decision and its place take some 500 bytes, so 16 MB at most; settle tokens up to 20 MB more. */
 const KEPT = 32_768;
 /** More ids with one hash are no chance: somebody chose them. */
 const MAX_COMPARED = 64;

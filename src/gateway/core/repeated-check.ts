@@ -1,4 +1,4 @@
-/** Counts a request once, though NGINX checks it again for internal redirects and Envoy for retries. */
+/** Counts a request once, though a proxy checks it again for internal redirects or retries. */
 import type { Check } from './check.ts';
 import type { Decision } from './counting/decision.ts';
 import { RecentDecisions } from './recent-decisions.ts';

@@ -135,6 +135,8 @@ export interface QuotaEvent {
   readonly type: 'quota';
   readonly label: string;
   readonly cost: number;
+  /** What is reserved until the outcome of the request is known: `tokens`. Undefined if the request is counted for good. */
+  readonly reservedUnit?: string | undefined;
   readonly isAdmitted: boolean;
   /** Undefined for a limit that was not checked, because another one denied first. */
   readonly state: QuotaState | undefined;

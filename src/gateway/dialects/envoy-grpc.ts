@@ -7,7 +7,7 @@ import type { Decision } from '../core/counting/decision.ts';
 import { singleValue } from '../core/identity/header-value.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
-import { answer } from './shared/answer.ts';
+import { answer, SETTLE_HEADER } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
 const BAD_REQUEST = 400;
@@ -33,7 +33,8 @@ function parse(
   remoteAddress: string,
   metadata: HeaderFields,
 ): CheckRequest | undefined {
-  const { method, host, path, headers, peer, contextExtensions } = readCheckRequest(message);
+  const { method, host, path, headers, peer, contextExtensions, estimates } =
+    readCheckRequest(message);
   // A trace that Envoy began itself is in the metadata only.
   const { traceparent } = metadata;
   if (typeof traceparent === 'string') headers.traceparent = traceparent;
@@ -55,6 +56,7 @@ function parse(
     },
     policy: contextExtensions[POLICY],
     requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
+    estimates,
     missing: NOTHING_MISSING,
   };
 }
@@ -62,15 +64,18 @@ function parse(
 function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
   const { status, headers, body } = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'allow') {
-    return { code: OK, status, headers: withoutCacheControl(headers), body };
+    const { settleToken } = decision;
+    // The application decides whether its response may be cached, and the client gets no token.
+    const shown = without('Cache-Control', headers);
+    const own = settleToken === undefined ? shown : without(SETTLE_HEADER, shown);
+    return { code: OK, status, headers: own, settleToken, body };
   }
   const code = status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED;
   return { code, status, headers, body };
 }
 
-/** The application decides whether its response may be cached. */
-function withoutCacheControl(headers: readonly string[]): readonly string[] {
-  const at = headers.indexOf('Cache-Control');
+function without(name: string, headers: readonly string[]): readonly string[] {
+  const at = headers.indexOf(name);
   return at === -1 ? headers : headers.toSpliced(at, 2);
 }
 

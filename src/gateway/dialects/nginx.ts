@@ -28,7 +28,7 @@ export const nginx: Dialect = {
       peer: 'x-headgate-peer-ip',
       client: CLIENT_ADDRESS,
       requiredAddress: CLIENT_ADDRESS,
-      /** `$request_id`. It stays the same for internal redirects, each of which sends another check. */
+      /** `$request_id`. It stays the same if NGINX sends the check of a request again. */
       requestId: 'x-headgate-request-id',
     },
   }),

@@ -173,6 +173,7 @@ export class Requests {
     }
     this.#streams.endRequest(stream);
     stream.listener?.onData(body, true);
+    if (stream.isReadOn) this.#streams.closeIfAnswered(stream);
   }
 }
 

@@ -11,12 +11,13 @@ export interface StreamListener {
   onClosed(): void;
 }
 
-/** Writes answers. */
+/** Writes answers, and knows how much of requests is held. */
 export interface AnswerWriter {
   head(stream: Http2Stream, block: HeaderBlock): void;
   text(stream: Http2Stream, text: string): void;
   /** Nothing is queued before it. */
   last(stream: Http2Stream, block: HeaderBlock): void;
+  keep(stream: Http2Stream, bytes: number): void;
 }
 
 /** Its peer can end it at any moment. So each method does nothing if the stream is gone. */
@@ -36,13 +37,15 @@ export class Http2Stream {
   /** With its headers. */
   heldBytes = 0;
   receiveWindow = STREAM_WINDOW;
-  /** The number of the sweep before it. */
+  /** The number of the sweep before it, or before what is still held of it. Infinity if nothing has to arrive soon. */
   openedAt = 0;
+  /** The end of the answer does not end the request. */
+  isReadOn = false;
   /** It is negative if the peer has made it smaller than what was sent. */
   sendWindow = 0;
   /** The part of the answer that does not fit into the windows. */
   queued = '';
-  /** The end of the answer, if it waits. */
+  /** The end of the answer, if it waits, or if it was sent before the end of the request. */
   trailers: HeaderBlock | undefined;
 
   constructor(id: number, headers: RequestHeaders, writer: AnswerWriter) {
@@ -67,6 +70,20 @@ export class Http2Stream {
     if (!this.#isWritable) return;
     if (this.queued === '') this.#writer.last(this, trailers);
     else this.trailers = trailers;
+  }
+
+  /** Ends the answer with trailers. What the peer still sends is read, until it ends or resets the request. */
+  endBeforeRequest(trailers: HeaderBlock): void {
+    this.isReadOn = true;
+    this.end(trailers);
+  }
+
+  /**
+   * For a request of many messages: the listener still holds so many bytes, and has handled the others. If it holds none,
+   * the next message can come at any time.
+   */
+  keep(bytes: number): void {
+    if (!this.isGone && !this.hasRequestEnded) this.#writer.keep(this, bytes);
   }
 
   /** Answers with a head and nothing else. */

@@ -69,9 +69,21 @@ export class Streams implements AnswerWriter {
     return this.#unfinishedBytes <= MAX_UNFINISHED_BYTES;
   }
 
+  keep(stream: Http2Stream, bytes: number): void {
+    this.#unfinishedBytes += bytes - stream.heldBytes;
+    stream.heldBytes = bytes;
+    stream.openedAt = bytes === 0 ? Number.POSITIVE_INFINITY : this.#sweeps;
+  }
+
   endRequest(stream: Http2Stream): void {
     stream.hasRequestEnded = true;
     this.#unfinishedBytes -= stream.heldBytes;
+  }
+
+  /** Call it when the listener has got the end of the request. */
+  closeIfAnswered(stream: Http2Stream): void {
+    const { isGone, trailers, queued } = stream;
+    if (!isGone && trailers !== undefined && queued === '') this.#close(stream, Closed.finished);
   }
 
   head(stream: Http2Stream, block: HeaderBlock): void {
@@ -92,6 +104,7 @@ export class Streams implements AnswerWriter {
   last(stream: Http2Stream, block: HeaderBlock): void {
     this.outbox.addFrame(this.#current(block).last, stream.id);
     if (stream.hasRequestEnded) this.#close(stream, Closed.finished);
+    else if (stream.isReadOn) stream.trailers = block;
     // The answer is complete, so the rest of the request is of no use (section 8.1).
     else this.#reset(stream.id, ErrorCode.none);
     this.#events.onAnswer();

@@ -1,6 +1,7 @@
 /** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
 import type { BindingQuota } from '../core/counting/decision.ts';
-import { descriptor, type LimitDescriptor } from '../core/counting/descriptor.ts';
+import { descriptor, type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
+import { describeAfterwards } from '../core/counting/limit-text.ts';
 import type { QuotaReader, QuotaState } from '../core/counting/store.ts';
 import { everyLimit, type Limit, type Policy } from '../core/policy.ts';
 import type { CurrentQuota } from '../denials/denial-report.ts';
@@ -18,13 +19,16 @@ export async function currentQuota(
   // The limits of plans may share a key.
   const limit = same.find(({ description }) => description === denied.description) ?? same[0];
   if (limit === undefined) return undefined;
-  const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
+  const { states } = await reader.peek([descriptor(limit, partitionOf(key))]);
   return states[0] && quotaReport(limit, states[0]);
 }
 
-export function quotaReport({ description, cost }: Limit, state: QuotaState): CurrentQuota {
+export function quotaReport(
+  { description, cost, afterwards }: Limit,
+  state: QuotaState,
+): CurrentQuota {
   return {
-    allows: description,
+    allows: description + describeAfterwards(afterwards),
     remaining: state.remaining,
     ...(state.limit >= cost && { retry_after_ms: state.retryAfterMs }),
     reset_after_ms: state.resetAfterMs,

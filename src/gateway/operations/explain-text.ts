@@ -159,11 +159,14 @@ function modeText({ mode, isModeOverridden }: PolicyEvent): string {
   return mode === 'shadow' ? `applies in shadow mode${by}` : `would apply, but is off${by}`;
 }
 
-function quotaText({ label, cost, isAdmitted, state }: QuotaEvent): string {
+function quotaText({ label, cost, reservedUnit, isAdmitted, state }: QuotaEvent): string {
   if (state === undefined) return `${label}: not checked, because another limit denies the request`;
   const { remaining, limit, retryAfterMs } = state;
   const left = `${label}: ${remaining} of ${limit} remain`;
-  if (isAdmitted) return `${left} after this request`;
+  if (isAdmitted) {
+    const reserved = reservedUnit && `; reserved ${cost} ${reservedUnit}, not yet settled`;
+    return `${left} after this request${reserved ?? ''}`;
+  }
   if (retryAfterMs === 0) return left;
   const needed = cost === 1 ? '' : `, ${cost} are needed`;
   return `${left}${needed}; next request allowed in ${Math.ceil(retryAfterMs / 1000)} s`;

@@ -56,6 +56,13 @@ const gatewayReportSchema = z.object({
   /** It is absent if no check came from such a proxy since the policy file was loaded. */
   untrusted_proxy: z.object({ atMs: moment }).optional(),
   refused_caller: z.object({ atMs: moment }).optional(),
+  /** It is absent if the gateway has neither reserved nor settled. */
+  settlements: z
+    .object({
+      overdue: z.array(z.object({ policy: text(256), sinceMs: moment })).max(MOST_POLICIES),
+      latest: z.array(z.object({ policy: text(256), lastMs: moment })).max(MOST_POLICIES),
+    })
+    .optional(),
   actions: z
     .array(
       actionSchema.extend({
@@ -84,6 +91,7 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
     },
     policy_file: fileReport(policyFile),
     ...proxyFaultsReport(gateway.status),
+    ...settlementsReport(gateway.status),
     actions: [...actions.list],
   };
 }
@@ -137,6 +145,12 @@ function proxyFaultsReport({ proxyFaults, policyFile }: Gateway['status']) {
     ...(untrustedMs >= policyFile.history.sinceMs && { untrusted_proxy: { atMs: untrustedMs } }),
     ...(refusedMs !== undefined && { refused_caller: { atMs: refusedMs } }),
   };
+}
+
+function settlementsReport({ settlements }: Gateway['status']) {
+  const overdue = settlements.overdue().slice(0, MOST_POLICIES);
+  const latest = settlements.latest().slice(0, MOST_POLICIES);
+  return overdue.length + latest.length > 0 && { settlements: { overdue, latest } };
 }
 
 function shortened(text: string, longest: number): string {

@@ -10,6 +10,7 @@ import type { Input, Output } from './operation-table.ts';
 import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import { unavailableText } from './store-text.ts';
+import { unsettledPolicies } from './unsettled.ts';
 
 const MOST_LIMITS = 200;
 const MOST_DENIALS = 20;
@@ -31,6 +32,7 @@ export async function inspectClient(
     ...limitsThatDenied(denials, client, gateway),
   ];
   const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
+  const unsettled = await unsettledPolicies(gateway);
   const { access, listed, isAddressUnknown } = accessOf(client, gateway);
   // The denials of an address show whether the file names it; its pseudonym does not.
   const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
@@ -53,6 +55,8 @@ export async function inspectClient(
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
       limit: limit.label,
       ...quotaReport(limit, state),
+      ...(limit.afterwards &&
+        unsettled.includes(limit.policy.name) && { is_unsettled: true as const }),
     })),
     overrides: gateway.overrides
       .list()

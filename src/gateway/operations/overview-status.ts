@@ -24,6 +24,7 @@ export function statusOf(overview: Known): StatusLine[] {
     ...silentGateways(overview),
     ...policyFileFaults(overview),
     ...untrustedProxy(overview),
+    ...unsettledPolicies(overview),
     ...manyDenials(overview),
   ];
   const traffic = trafficText(overview);
@@ -85,6 +86,12 @@ function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Know
   if (found === undefined) return [];
   const where = answered > 1 ? ` to ${found.gateways} of ${plural(answered, 'gateway')}` : '';
   const text = `A proxy outside identity.trusted_proxies sends checks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
+  return [warning(text)];
+}
+
+function unsettledPolicies({ unsettled_policies: names = [] }: Known): StatusLine[] {
+  if (names.length === 0) return [];
+  const text = `No outcomes are reported for ${listText(names)}: every reservation stays counted. Have the application or Envoy settle them.`;
   return [warning(text)];
 }
 

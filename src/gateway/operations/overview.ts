@@ -16,6 +16,7 @@ import {
 } from './overview-traffic.ts';
 import { type Gateway, type GatewayStatus, MOST_ACTIONS } from './running-gateway.ts';
 import { STORE_STATES, type StoreState } from './schemas/overview.ts';
+import { unsettledIn } from './unsettled.ts';
 
 /** Digests and states that are listed; a Redis on which anyone publishes could have many. */
 const MOST_LISTED = 20;
@@ -73,6 +74,7 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
       ...(version !== undefined && { version }),
     },
     policy_file: filesIn(reports),
+    ...unsettledFields(unsettledIn(gateway, reports)),
     ...proxyFaultsIn(reports, untilMs - STEPS * STEP_MS),
     actions: reports
       .flatMap(({ actions }) => actions)
@@ -134,6 +136,10 @@ function filesIn(reports: readonly GatewayReport[]): Output<'overview'>['policy_
     digests,
     ...(refused && { refused: { at: isoTime(refused.atMs), mistakes: refused.mistakes } }),
   };
+}
+
+function unsettledFields(names: readonly string[]) {
+  return names.length > 0 && { unsettled_policies: names.slice(0, MOST_LISTED) };
 }
 
 /** Faults before this time, in milliseconds since the epoch, are left out. */

@@ -1,3 +1,4 @@
+import { describeAfterwards } from '../core/counting/limit-text.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit, Policy } from '../core/policy.ts';
 import { LOG_SUBJECTS, type Override, policySubject } from '../stores/overrides/override.ts';
@@ -22,7 +23,10 @@ export function listPolicies({ overrides, policies }: Gateway): Output<'listPoli
 
 function limitTexts({ limits, plans }: Policy) {
   const textsOf = (some: readonly Limit[]) =>
-    some.map(({ description, per }) => `${description}, per ${per}`);
+    some.map(
+      ({ description, per, afterwards }) =>
+        `${description}, per ${per}${describeAfterwards(afterwards)}`,
+    );
   return {
     limits: textsOf(limits),
     ...(plans.size > 0 && {

@@ -11,6 +11,7 @@ import type { Keyspace, ServerState } from '../stores/redis/server-state.ts';
 import type { TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../telemetry/operators.ts';
 import type { ProxyFaults } from '../telemetry/proxies.ts';
+import type { OverduePolicy, ReportedOutcomes } from '../telemetry/reported-outcomes.ts';
 import type { ActionReport } from './schemas/overview.ts';
 
 export interface Gateway {
@@ -49,6 +50,13 @@ export interface GatewayStatus {
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
   readonly proxyFaults: Readonly<ProxyFaults>;
+  readonly settlements: SettlementStatus;
+}
+
+/** All times are milliseconds since the epoch. */
+interface SettlementStatus extends Pick<ReportedOutcomes, 'heard' | 'latest'> {
+  /** Policies whose outcomes this gateway misses, and since when. */
+  overdue(): readonly OverduePolicy[];
 }
 
 export interface StoreCondition {

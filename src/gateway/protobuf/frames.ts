@@ -8,7 +8,7 @@ export class RefusedFrame extends Error {
   override readonly name = 'RefusedFrame';
 }
 
-/** Takes the messages out of a stream of frames that are not compressed. It holds less than two messages. */
+/** Takes the messages out of a stream of frames that are not compressed. Between two chunks it holds less than one message. */
 export class FrameReader {
   readonly #maxBytes: number;
   /** Starts with the bytes of the unfinished frame. */
@@ -19,16 +19,25 @@ export class FrameReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Bytes of the message that is not complete. */
+  get heldBytes(): number {
+    return this.#length;
+  }
+
   /** The messages that the chunk completes. Throws RefusedFrame. */
   *add(chunk: Buffer): Generator<Buffer, void, undefined> {
-    this.#buffer = this.#length === 0 ? chunk : appended(this.#buffer, this.#length, chunk);
+    let isCopied = this.#length > 0;
+    this.#buffer = isCopied ? appended(this.#buffer, this.#length, chunk) : chunk;
     this.#length += chunk.length;
     for (let end = this.#endOfFrame(); end <= this.#length; end = this.#endOfFrame()) {
       const message = this.#buffer.subarray(HEAD_BYTES, end);
       this.#buffer = this.#buffer.subarray(end);
       this.#length -= end;
+      isCopied = false;
       yield message;
     }
+    // The chunk can be a small part of what was read from the connection.
+    if (!isCopied) this.#buffer = Buffer.from(this.#buffer.subarray(0, this.#length));
   }
 
   /** Infinity while its head is not complete. */

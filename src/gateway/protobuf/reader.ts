@@ -19,7 +19,9 @@ export interface NumberField<Target> {
 export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
-  return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
+  return (reader, target) => {
+    reader.message(fields, target);
+  };
 }
 
 /** Reads a text into the property of this name. */
@@ -45,6 +47,12 @@ const FIXED_32 = 5;
 /** In bytes; it holds 64 bits. */
 const LONGEST_VARINT = 10;
 
+/** Reads a whole message into the target, and returns it. */
+export function readMessage<Target>(bytes: Buffer, fields: Fields<Target>, target: Target): Target {
+  new ProtobufReader(bytes).fieldsUntil(bytes.length, fields, target);
+  return target;
+}
+
 export class ProtobufReader {
   readonly #bytes: Buffer;
   #position = 0;
@@ -66,6 +74,12 @@ export class ProtobufReader {
       } else this.#skip(type);
     }
     if (this.#position > end) throw new MalformedMessage('a field ends after its message');
+  }
+
+  /** Reads the message that is the value of the current field into the target, and returns it. */
+  message<Target>(fields: Fields<Target>, target: Target): Target {
+    this.fieldsUntil(this.endOfValue(), fields, target);
+    return target;
   }
 
   /** The value of the current field, with one character for each byte. */

@@ -26,11 +26,14 @@ export function compileSecrets(secrets: readonly string[]): (given: string) => b
 }
 
 /** If there are no secrets, every caller is accepted. */
-export function compileSecretCheck(secrets: readonly string[]): (headers: HeaderFields) => boolean {
+export function compileSecretCheck(
+  secrets: readonly string[],
+  header = SECRET_HEADER,
+): (headers: HeaderFields) => boolean {
   if (secrets.length === 0) return () => true;
   const isOurs = compileSecrets(secrets);
   return (headers) => {
-    const given = headers[SECRET_HEADER];
+    const given = headers[header];
     return typeof given === 'string' && isOurs(given);
   };
 }

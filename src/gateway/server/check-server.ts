@@ -14,6 +14,7 @@ import type { HandleCheck } from './handler.ts';
 import { badRequest, HttpCheck, notFound, unauthorized, writeAnswer } from './http-check.ts';
 import { guardConnections, HTTP_OPTIONS } from './http-server.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
+import { createSettleEndpoint, SETTLE_PATH, type Settling } from './settle-endpoint.ts';
 
 interface CheckServerOptions extends CallerOptions {
   readonly dialects: readonly Dialect[];
@@ -21,6 +22,8 @@ interface CheckServerOptions extends CallerOptions {
   /** The address of a caller that has none: on a unix socket, or disconnected already. */
   readonly callerWithoutAddress: string;
   readonly isLeaving: () => boolean;
+  /** If it is undefined, nothing is at `/settle`. */
+  readonly settling: Settling | undefined;
 }
 
 /** Envoy passes on up to 60 KiB. It would show our 431 to the client as a denial. */
@@ -89,7 +92,9 @@ function openServer(onRequest: RequestListener): Server {
 function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestListener {
   const { dialects, handleCheck, callerWithoutAddress, isLeaving, onUnauthorized } = options;
   const hasSecret = compileSecretCheck(options.proxySecrets);
+  const { settling } = options;
   const at = { write, isLeaving };
+  const settle = settling && createSettleEndpoint({ ...options, settling, ...at });
   return (message, response) => {
     const { url = '/' } = message;
     const dialect = dialects.find(({ mount }) => isMountedAt(mount, url));
@@ -99,6 +104,8 @@ function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestL
       response.shouldKeepAlive = false;
       const status = mistake.status ?? dialect?.badRequest ?? 400;
       writeAnswer(response, badRequest(status, mistake.message), at);
+    } else if (dialect === undefined && url === SETTLE_PATH && settle !== undefined) {
+      settle(message, response);
     } else if (!hasSecret(message.headers)) {
       onUnauthorized();
       writeAnswer(response, unauthorized(), at);

@@ -61,10 +61,14 @@ export interface Answering {
 export function writeAnswer(response: ServerResponse, answer: Answer, at: Answering): void {
   // A connection is closed together with an answer. If it were closed while idle, the proxy's next request could be lost.
   if (at.isLeaving()) response.shouldKeepAlive = false;
-  // Node does not send the body in response to a HEAD, but its length is required.
-  answer.headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
   const guard = guardOf(response.req.socket) as ConnectionGuard;
-  guard.enter(() => at.write(response, answer));
+  guard.enter(() => at.write(response, withLength(answer)));
+}
+
+/** Node does not send the body in response to a HEAD, but its length is required. */
+export function withLength(answer: Answer): Answer {
+  answer.headers.push('Content-Length', String(Buffer.byteLength(answer.body)));
+  return answer;
 }
 
 export function badRequest(status: number, message: string): Answer {
@@ -84,11 +88,11 @@ export function notFound(dialects: readonly Dialect[]): Answer {
 }
 
 /** The only 5xx: it makes the proxy apply its own failure mode. */
-function internalError(): Answer {
+export function internalError(): Answer {
   return failure(500, 'internal_error', 'The gateway failed.');
 }
 
-function failure(status: number, error: string, message: string): Answer {
+export function failure(status: number, error: string, message: string): Answer {
   return {
     status,
     headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],

@@ -5,16 +5,18 @@
  *
  * A cached denial answers only a request with the same keys, quotas and costs. It is valid from the moment when the store
  * was called, for half a second at most. Changes are therefore seen at once (a new policy file has new quotas; a reset is
- * announced) or within half a second (a refund, the store lost its counts, or its clock was set).
+ * announced; a settlement of this gateway) or within half a second (a refund or a settlement of another gateway, the store
+ * lost its counts, or its clock was set).
  *
  * A cached wait is what the store said at most half a second ago, minus the time since then. It is never shorter than
  * the true wait at that moment, but it does not include what other clients of a shared limit have used since.
  */
 import { LRUCache } from 'lru-cache';
+import type { Settlement, SettlementStore, SettleResult } from '../core/counting/settlement.ts';
 import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/counting/store.ts';
 
 export interface DenialCacheOptions {
-  readonly store: QuotaStore;
+  readonly store: QuotaStore & SettlementStore;
   readonly now: () => number;
   readonly maxEntries: number;
   readonly onRemembered?: () => void;
@@ -28,6 +30,9 @@ const ENTRY_BYTES = 250;
 const DESCRIPTOR_BYTES = 400;
 const AVERAGE_ENTRY_BYTES = 1_024;
 
+/** Keys with settlements that are told apart. When there are more, all denials are forgotten once. */
+const MAX_SETTLED_KEYS = 10_000;
+
 interface Denial {
   readonly descriptors: readonly Descriptor[];
   readonly result: TakeResult;
@@ -35,16 +40,21 @@ interface Denial {
   readonly answeredMs: number;
   readonly trustedUntilMs: number;
   readonly generation: number;
+  /** The settlements that had been answered when the store was called. */
+  readonly settlements: number;
 }
 
-export class DenialCache implements QuotaStore {
-  readonly #store: QuotaStore;
+export class DenialCache implements QuotaStore, SettlementStore {
+  readonly #store: QuotaStore & SettlementStore;
   readonly #now: () => number;
   readonly #denials: LRUCache<string, Denial>;
   readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
   /** Increases with every reset. Denials, and answers to calls, of earlier generations may be out of date. */
   #generation = 0;
+  #settlements = 0;
+  /** By key, the number of its latest settlement. Denials of earlier calls may be out of date. */
+  readonly #settled = new Map<string, number>();
 
   constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
     this.#store = store;
@@ -84,15 +94,20 @@ export class DenialCache implements QuotaStore {
     return (
       denial.generation === this.#generation &&
       nowMs < denial.trustedUntilMs &&
-      isSame(denial, descriptors)
+      isSame(denial, descriptors) &&
+      (this.#settled.size === 0 || !descriptors.some((each) => this.#isSettled(each, denial)))
     );
   }
 
+  #isSettled({ key, givesBack }: Descriptor, { settlements }: Denial): boolean {
+    return givesBack === true && (this.#settled.get(key) ?? 0) > settlements;
+  }
+
   #call(descriptors: readonly Descriptor[], calledMs: number): TakeResult | Promise<TakeResult> {
-    const generation = this.#generation;
+    const called = { calledMs, generation: this.#generation, settlements: this.#settlements };
     const remember = (result: TakeResult) => {
-      if (!result.admitted && this.#enabled && generation === this.#generation) {
-        this.#remember(descriptors, result, calledMs);
+      if (!result.admitted && this.#enabled && called.generation === this.#generation) {
+        this.#remember(descriptors, result, called);
       }
       return result;
     };
@@ -100,24 +115,47 @@ export class DenialCache implements QuotaStore {
     return taken instanceof Promise ? taken.then(remember) : remember(taken);
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#store.reset(keys);
+  async reset(keys: readonly string[], settled?: readonly string[]): Promise<void> {
+    await this.#store.reset(keys, settled);
     this.forget();
   }
 
-  #remember(descriptors: readonly Descriptor[], result: TakeResult, calledMs: number): void {
+  settle(settlement: Settlement): SettleResult | Promise<SettleResult> {
+    const settled = this.#store.settle(settlement);
+    // Whether it succeeds or not: the store may have settled although it did not answer in time.
+    const forget = () => this.#forgetDenialsOf(settlement);
+    if (settled instanceof Promise) settled.then(forget, forget);
+    else forget();
+    return settled;
+  }
+
+  #forgetDenialsOf({ parts }: Settlement): void {
+    if (this.#settled.size > MAX_SETTLED_KEYS) {
+      this.#settled.clear();
+      this.forget();
+    }
+    this.#settlements++;
+    for (const { key, reserved, used } of parts)
+      if (used < reserved) this.#settled.set(key, this.#settlements);
+  }
+
+  #remember(descriptors: readonly Descriptor[], result: TakeResult, called: Called): void {
     // Every such request changes the counts, so the store must see it.
     if (descriptors.some(changesWhenDenied)) return;
     const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
     // The store counts whole milliseconds. Part of the first one had passed when it was called.
-    const trustedUntilMs = calledMs + Math.min(waitMs - 1, TRUST_MS);
+    const trustedUntilMs = called.calledMs + Math.min(waitMs - 1, TRUST_MS);
     const cacheKey = cacheKeyOf(descriptors);
     const answeredMs = this.#now();
-    const generation = this.#generation;
-    const denial = { descriptors, result, answeredMs, trustedUntilMs, generation };
+    const { generation, settlements } = called;
+    const denial = { descriptors, result, answeredMs, trustedUntilMs, generation, settlements };
     const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + cacheKey.length;
     this.#denials.set(cacheKey, denial, { size });
   }
+}
+
+interface Called extends Pick<Denial, 'generation' | 'settlements'> {
+  readonly calledMs: number;
 }
 
 function changesWhenDenied({ quota: { countRejected, remainder } }: Descriptor): boolean {

@@ -1,4 +1,5 @@
 /** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
+import type { SettlementStore } from '../core/counting/settlement.ts';
 import { type QuotaStore, StoreError, type StoreErrorReason } from '../core/counting/store.ts';
 
 export interface Gate {
@@ -6,17 +7,26 @@ export interface Gate {
   obstacle(): StoreError | undefined;
 }
 
-export function guardedStore(store: QuotaStore, gates: readonly Gate[]): QuotaStore {
+/** Settlements wait for what `settling` names only. */
+export function guardedStore(
+  store: QuotaStore & SettlementStore,
+  gates: readonly Gate[],
+  settling: readonly Gate[] = gates,
+): QuotaStore & SettlementStore {
   return {
-    take(descriptors) {
-      for (const gate of gates) {
-        const obstacle = gate.obstacle();
-        if (obstacle !== undefined) return Promise.reject(obstacle);
-      }
-      return store.take(descriptors);
-    },
-    reset: (keys) => store.reset(keys),
+    take: (descriptors) => closed(gates) ?? store.take(descriptors),
+    settle: (settlement) => closed(settling) ?? store.settle(settlement),
+    reset: (keys, settled) => store.reset(keys, settled),
   };
+}
+
+/** Undefined if all gates are open. */
+function closed(gates: readonly Gate[]): Promise<never> | undefined {
+  for (const gate of gates) {
+    const obstacle = gate.obstacle();
+    if (obstacle !== undefined) return Promise.reject(obstacle);
+  }
+  return undefined;
 }
 
 interface BreakerOptions {

@@ -1,5 +1,6 @@
 /** This process's share of every limit, for when the store fails. All gateways together admit what the limit allows. */
 
+import type { SettlementStore } from '../core/counting/settlement.ts';
 import type { Descriptor, LocalLimiter, Quota } from '../core/counting/store.ts';
 import { fnv1a32 } from '../core/fnv1a.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
@@ -13,7 +14,7 @@ export interface GatewayRank {
 export function localShare(
   memory: MemoryStore,
   placeNow: () => GatewayRank,
-): LocalLimiter & Pick<MemoryStore, 'peek'> {
+): LocalLimiter & SettlementStore & Pick<MemoryStore, 'peek'> {
   const sharesOf = (descriptors: readonly Descriptor[]): readonly Descriptor[] => {
     const place = placeNow();
     return place.count === 1
@@ -24,16 +25,29 @@ export function localShare(
     record: (descriptors) => memory.record(descriptors),
     peek: (descriptors) => memory.peek(sharesOf(descriptors)),
     take: (descriptors) => memory.take(sharesOf(descriptors)),
+    /** Only the gateway that admitted a request corrects what its limiter counted. */
+    settle({ parts, ...settlement }) {
+      const place = placeNow();
+      const shares = parts.map((part) => ({
+        ...part,
+        quota: place.count === 1 ? part.quota : shareOf({ ...part, cost: part.reserved }, place),
+      }));
+      return memory.settle({ ...settlement, parts: shares });
+    },
   };
 }
 
 /**
  * The share of one gateway. The shares of all gateways add up to the quota, in whole requests; for checks and refunds, in
- * units. Which gateways get the requests that remain after the division depends on the key.
+ * units. If requests of one counter differ, the usual request is the measure: shares of different measures could add up to
+ * more. Which gateways get the requests that remain after the division depends on the key.
  */
-export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: GatewayRank): Quota {
+export function shareOf(
+  { key, quota, cost, usualCost = cost }: Descriptor,
+  { count, rank }: GatewayRank,
+): Quota {
   const turn = (rank + fnv1a32(key)) % count;
-  const unitsEach = Math.max(1, cost);
+  const unitsEach = Math.max(1, usualCost);
   const part = (units: number) => {
     const requests = Math.floor(units / unitsEach);
     const extra = turn < requests % count ? 1 : 0;

@@ -7,6 +7,7 @@ import { POLICY_FILE_LINES } from './policy-file.ts';
 import { PROCESS_LINES } from './process.ts';
 import { PROXY_LINES } from './proxies.ts';
 import { RATE_LIMIT_LINES } from './rate-limits.ts';
+import { SETTLEMENT_LINES } from './settlements.ts';
 import { STORE_LINES } from './store.ts';
 import { TRACING_LINES } from './tracing/tracing.ts';
 
@@ -18,6 +19,7 @@ export const LOG_LINES = {
   ...OPERATOR_LINES,
   ...POLICY_FILE_LINES,
   ...RATE_LIMIT_LINES,
+  ...SETTLEMENT_LINES,
   ...PROCESS_LINES,
   ...TRACING_LINES,
 } as const satisfies LogLines;

@@ -12,6 +12,7 @@ import { createPolicyFileEvents } from './policy-file.ts';
 import { collectNodeMetrics, createProcessEvents } from './process.ts';
 import { createProxyEvents } from './proxies.ts';
 import { createRateLimitEvents } from './rate-limits.ts';
+import { createSettlementEvents } from './settlements.ts';
 import { createStoreEvents } from './store.ts';
 import { createTracingEvents } from './tracing/tracing.ts';
 
@@ -47,6 +48,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const operators = createOperatorEvents(context);
   const policyFile = createPolicyFileEvents(context, onOtherPolicyFile);
   const rateLimits = createRateLimitEvents(context);
+  const { settlements, outcomes } = createSettlementEvents(context);
   const processes = createProcessEvents(context, version);
   return {
     registry,
@@ -58,6 +60,8 @@ export function createTelemetry(options: TelemetryOptions) {
     operators,
     policyFile,
     rateLimits,
+    settlements,
+    outcomes,
     ...processes,
     tracing: createTracingEvents(context),
     traffic: new TrafficHistory(totals, now()),

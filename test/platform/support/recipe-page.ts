@@ -24,11 +24,12 @@ export function readRecipe(file: URL): RecipePage {
   const blocks = [...readFileSync(file, 'utf8').matchAll(FENCE)].map(
     ([, language = '', text = '']) => ({ language, text }),
   );
+  /** Empty if there is none. */
   const only = (start: string) => {
     const found = blocks.filter(
       ({ language, text }) => language === 'yaml' && text.startsWith(start),
     );
-    if (found.length !== 1) throw new Error(`${file.pathname}: ${found.length} blocks ${start}`);
+    if (found.length > 1) throw new Error(`${file.pathname}: ${found.length} blocks ${start}`);
     return found[0]?.text ?? '';
   };
   const runs = blocks.flatMap(({ language, text }, i) => {

@@ -152,7 +152,7 @@ const MOST_PLAYS = 20;
  * Plays again, in new stores, if the machine took so long that keys may have expired. They expire by the server's clock,
  * which goes on while the clock of the stores stands still.
  */
-async function withinTheLifeOfKeys<T>(play: () => Promise<T>): Promise<T> {
+export async function withinTheLifeOfKeys<T>(play: () => Promise<T>): Promise<T> {
   for (let plays = 0; plays < MOST_PLAYS; plays++) {
     const startedMs = performance.now();
     const result = await play();

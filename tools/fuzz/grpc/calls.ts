@@ -1,6 +1,12 @@
 /** Header fields and messages of calls to the gRPC port: of its services, of others, and of none. */
 import { deflateSync, gzipSync } from 'node:zlib';
 import {
+  accessLog,
+  accessLogMessage,
+  firstAccessLog,
+  STREAM_ACCESS_LOGS,
+} from '../../../test/support/access-logs.ts';
+import {
   AUTHORIZATION,
   CHECK,
   CHECK_MESSAGE,
@@ -20,6 +26,9 @@ const PATHS = [
   CHECK,
   RATE_LIMIT,
   RATE_LIMIT,
+  STREAM_ACCESS_LOGS,
+  STREAM_ACCESS_LOGS,
+  STREAM_ACCESS_LOGS,
   `${HEALTH}/Check`,
   `${HEALTH}/List`,
   `${HEALTH}/Watch`,
@@ -153,6 +162,16 @@ const HEALTH_CALLS: readonly Buffer[] = [
   field(1, text(AUTHORIZATION)),
   field(1, text('ratelimit')),
 ];
+const LOGGED = { token: 'a-token', units: { tokens: 812 }, headers: { 'x-login': 'ok' } };
+const ACCESS_LOGS: readonly Buffer[] = [
+  firstAccessLog(LOGGED),
+  accessLog(LOGGED),
+  accessLog(LOGGED, { status: 404 }, LOGGED, { token: 'b', type: 'DownstreamPeriodic' }),
+  accessLog({ token: 'c', units: { tokens: -1, images: 2 ** 60 }, details: 'response_timeout' }),
+  accessLog({ token: 't'.repeat(5_000), headers: { location: `/${'l'.repeat(5_000)}` } }),
+  accessLog(...Array.from({ length: 60 }, (_, i) => ({ token: `token-${i}` }))),
+  accessLogMessage({ tcp_logs: { log_entry: [{ connection_properties: { received_bytes: 5 } }] } }),
+];
 const NOISE: readonly Buffer[] = [
   Buffer.alloc(0),
   Buffer.alloc(40, 0xff),
@@ -163,6 +182,7 @@ const NOISE: readonly Buffer[] = [
 
 function messagesOf(path: string): readonly Buffer[] {
   if (path === RATE_LIMIT) return LIMIT_CALLS;
+  if (path === STREAM_ACCESS_LOGS) return ACCESS_LOGS;
   return path.startsWith(HEALTH) ? HEALTH_CALLS : CHECKS;
 }
 
@@ -171,7 +191,7 @@ export function callData(random: Random, path: string): { label: string; bytes: 
   const messages =
     random.next() < 0.7
       ? messagesOf(path)
-      : random.oneOf([CHECKS, LIMIT_CALLS, HEALTH_CALLS, NOISE, NOISE]);
+      : random.oneOf([CHECKS, LIMIT_CALLS, HEALTH_CALLS, ACCESS_LOGS, NOISE, NOISE]);
   const message = random.oneOf(messages);
   const shape = random.next();
   const made = (label: string, bytes: Buffer) => ({ label, bytes });

@@ -1,4 +1,5 @@
 /** Conversations in HTTP/2 frames, valid and broken, in any order: https://www.rfc-editor.org/rfc/rfc9113 */
+import { STREAM_ACCESS_LOGS } from '../../../test/support/access-logs.ts';
 import { CHECK } from '../../../test/support/grpc-frames.ts';
 import { frame, PREFACE } from '../../../test/support/http2-frames.ts';
 import type { Random } from '../../../test/support/random.ts';
@@ -18,6 +19,8 @@ const WILDNESS = [0, 0, 0.03, 0.15, 0.6];
 /** How often an action is a flood. It mostly ends the connection, too. */
 const FLOODINESS = [0, 0, 0, 0, 0.1];
 const CANCEL = 8;
+/** Messages of a stream before its last one. */
+const MOST_MESSAGES = 8;
 
 export class Conversation {
   readonly #random: Random;
@@ -91,10 +94,19 @@ export class Conversation {
       return;
     }
     if (ends) return;
+    if (path === STREAM_ACCESS_LOGS) this.#messages(stream, path);
     const hasTrailers = this.#chance(0.06);
     if (this.#chance(0.9)) this.#data(stream, path, !hasTrailers && this.#chance(0.93));
     if (hasTrailers) this.#trailers(stream);
     if (this.#chance(0.1)) this.#reset(stream);
+  }
+
+  /** Other calls may come between them. */
+  #messages(stream: number, path: string): void {
+    for (let left = this.#random.below(MOST_MESSAGES); left > 0; left--) {
+      this.#data(stream, path, false);
+      if (this.#chance(0.1)) this.#action();
+    }
   }
 
   /** Returns the path of the call. */

@@ -1,4 +1,4 @@
-/** What the fuzzer sends to the HTTP ports of proxies: checks of all proxies, and calls of the rate limit service as JSON. */
+/** What the fuzzer sends to the HTTP ports of proxies: checks of all proxies, settlements, and calls of the rate limit service as JSON. */
 import { HTTP_DIALECTS } from '../../../src/gateway/dialects/index.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Plan, part, planOf, planOfBeginning } from '../plan.ts';
@@ -13,7 +13,7 @@ export function httpPlan(random: Random, i: number): Plan {
     return planOfBeginning(port, [part('requests', text)], Math.floor(number / ORDINARY.length));
   }
   const port = random.next() < 0.75 ? 'check' : 'json';
-  const make = port === 'check' ? checkOf : jsonCallOf;
+  const make = port === 'check' ? checkPortOf : jsonCallOf;
   return planOf(
     random,
     port,
@@ -24,6 +24,8 @@ export function httpPlan(random: Random, i: number): Plan {
 const CHECK =
   'GET /envoy/a HTTP/1.1\r\nHost: a\r\nX-Headgate-Client-IP: 192.0.2.1\r\nContent-Length: 2\r\n\r\nok';
 const CALL = '{"domain":"edge","descriptors":[{"entries":[{"key":"path","value":"/login"}]}]}';
+const REPORT = '{"token":"a","status":200,"headers":{"x-login":"ok"},"units":{"tokens":812}}';
+const SETTLE = `POST /settle HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${REPORT.length}\r\n\r\n${REPORT}`;
 const ORDINARY = [
   ['check', CHECK + CHECK],
   [
@@ -35,6 +37,7 @@ const ORDINARY = [
     'check',
     'GET /caddy HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x00',
   ],
+  ['check', `${SETTLE}${CHECK}`],
   ['json', `POST /json HTTP/1.1\r\nHost: a\r\nContent-Length: ${CALL.length}\r\n\r\n${CALL}`],
 ] as const;
 
@@ -79,6 +82,32 @@ function checkOf(random: Random): Request {
       ([name, values]) => `${name}: ${random.oneOf(values)}`,
     ),
     body: random.next() < 0.7 ? '' : 'b'.repeat(random.below(3_000)),
+  };
+}
+
+function checkPortOf(random: Random): Request {
+  return random.next() < 0.8 ? checkOf(random) : settleOf(random);
+}
+
+const REPORTS = [
+  REPORT,
+  REPORT,
+  `{"settlements":[${REPORT},${REPORT}]}`,
+  `{"settlements":[${`${REPORT},`.repeat(99)}${REPORT}]}`,
+  `{"settlements":[${`${REPORT},`.repeat(100)}${REPORT}]}`,
+  '{"token":"a","units":{"tokens":9007199254740992}}',
+  '{"token":"a","units":{"tokens":1,"tokens":2,"__proto__":3}}',
+  '{"__proto__":{"token":"a"}}',
+  `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+];
+
+function settleOf(random: Random): Request {
+  const type = random.oneOf(['application/json', 'application/json', 'text/plain', '']);
+  return {
+    method: random.oneOf(['POST', 'POST', 'POST', 'GET', 'HEAD', 'CONNECT']),
+    target: random.oneOf(['/settle', '/settle', '/settle', '/settle?a', '/settle/']),
+    headers: [`Content-Type: ${type}`, ...(random.next() < 0.1 ? ['Origin: http://b'] : [])],
+    body: random.oneOf(random.next() < 0.7 ? REPORTS : BODIES),
   };
 }
 

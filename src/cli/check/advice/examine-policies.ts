@@ -9,6 +9,7 @@ import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.t
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import type { ExaminedFile } from '../../output/diagnostics.ts';
+import { adviceOnAfterwards } from './afterwards.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
@@ -48,6 +49,7 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
   return [
     ...adviceOnRoutes(file.entries, context.policySet),
     ...adviceOnLimits(file),
+    ...adviceOnAfterwards(file),
     ...adviceOnKeys(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),

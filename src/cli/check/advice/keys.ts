@@ -50,11 +50,21 @@ function unheldPlans(file: ValidFile): DiagnosticDraft[] {
   );
 }
 
-function plansBelow({ entry: { limits, plans }, at }: PlacedEntry): DiagnosticDraft[] {
-  const withoutKey = limits.filter(isOfOneClient);
+function plansBelow(placed: PlacedEntry): DiagnosticDraft[] {
+  const units = new Set(placed.entry.limits.map(({ unit }) => unit));
+  return [...units].flatMap((unit) => plansBelowIn(unit, placed));
+}
+
+/** Limits of different units cannot be compared. */
+function plansBelowIn(
+  unit: string | undefined,
+  { entry: { limits, plans }, at }: PlacedEntry,
+): DiagnosticDraft[] {
+  const isComparable = (limit: LimitEntry) => limit.unit === unit && isOfOneClient(limit);
+  const withoutKey = limits.filter(isComparable);
   if (withoutKey.length === 0) return [];
   return Object.entries(plans).flatMap(([plan, all]) => {
-    const ofPlan = all.filter(isOfOneClient);
+    const ofPlan = all.filter(isComparable);
     const low = ofPlan.find(({ rate }) => atLeast(withoutKey, rate.windowMs) > rate.limit);
     const isNeverAbove = withoutKey.every(
       ({ rate }) => atMost(ofPlan, rate.windowMs) <= rate.limit,

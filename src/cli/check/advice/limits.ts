@@ -40,6 +40,8 @@ interface LimitContext {
  */
 function undercuts(one: LimitEntry, other: LimitEntry, { lists, identity }: LimitContext): boolean {
   if (one === other || one.per !== other.per || !isExact(one) || !isExact(other)) return false;
+  // A limit that refunds counts fewer requests.
+  if (one.refund !== undefined) return false;
   const windows = Math.ceil(other.rate.windowMs / one.rate.windowMs);
   if (one.rate.limit * windows > other.rate.limit) return false;
   const shared = lists.filter((list) => list.some((each) => isCountedAs(each, other)));

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { RedisTarget } from '../../../gateway/config/settings/redis-url.ts';
+import type { SettlementStore } from '../../../gateway/core/counting/settlement.ts';
 import {
   ALGORITHMS,
   type Descriptor,
@@ -84,6 +85,7 @@ export function openTrial(target: RedisTarget) {
         'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared': () =>
           beat(client, tag),
         'operators cannot block or exempt a client or change a mode': () => override(client, tag),
+        'limits that refund stay charged': () => settle(store, client, tag),
         'the number of counted windows is unknown': () => sampleKeyspace(client, true),
         'limits per address are shared only if HEADGATE_IP_SALT_SECRET is set': () =>
           shareSalt(client, tag),
@@ -121,6 +123,23 @@ async function take(store: QuotaStore, client: RedisClient, tag: string): Promis
   }
   // The script also deletes keys, so takes need this right.
   await deleteKeys(client, keys);
+}
+
+/** Gives back the first of two requests. */
+async function settle(
+  store: QuotaStore & SettlementStore,
+  client: RedisClient,
+  tag: string,
+): Promise<void> {
+  const [key, id] = [keyOf(tag, 'settled-log'), 'trial'];
+  const { nowMs } = await store.take([{ key, quota: LOG, cost: 1 }]);
+  await store.take([{ key, quota: LOG, cost: 1 }]);
+  const part = { key, quota: LOG, momentMs: nowMs, reserved: 1, used: 0 };
+  try {
+    await store.settle({ id, endsMs: nowMs + LIFETIME_MS, parts: [part] });
+  } finally {
+    await deleteKeys(client, [key, keyOf(tag, `settled:${id}`)]);
+  }
 }
 
 /** Uses a key of the trial, because a further name among the real heartbeats would take a share of every limit. */

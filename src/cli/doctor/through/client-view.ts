@@ -39,6 +39,7 @@ async function* whatClientsSee({ target, costs, now }: ThroughOptions): AsyncGen
   const seconds = Math.round(differenceMs / 1_000);
   if (differenceMs > CLOCK_TOLERANCE_MS)
     yield ['clock-differs', `the Date header is ${seconds} s away from this clock`];
+  if (first.hasSettleToken) yield ['settle-token-shown', 'the answer has X-Headgate-Settle'];
   const obstacle = obstacleOf(first);
   if (obstacle !== undefined) {
     yield obstacle;

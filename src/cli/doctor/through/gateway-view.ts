@@ -7,6 +7,7 @@ import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
 import { send } from './request.ts';
+import { settlementFindings } from './settlements.ts';
 import { denialFindings, explained, UNCLEAR } from './unclear-replies.ts';
 
 /** Counts requests without and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
@@ -20,6 +21,8 @@ const DECIDED: ReadonlySet<string> = new Set<FindingId>([
 export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
   readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
   readonly policies: ExaminedPolicies | undefined;
+  /** Resolves after PAUSE_MS. */
+  readonly pause: () => Promise<unknown>;
 }
 
 interface ExaminedPolicies {
@@ -27,6 +30,8 @@ interface ExaminedPolicies {
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
   readonly costs: ReadonlySet<number>;
+  /** The names of those that charge afterwards. */
+  readonly settling: readonly string[];
 }
 
 export async function* throughGateway(options: ThroughGatewayOptions): AsyncGenerator<Diagnostic> {
@@ -34,7 +39,8 @@ export async function* throughGateway(options: ThroughGatewayOptions): AsyncGene
   const before = await gatewayState(opsUrl);
   const { policies } = options;
   const isServed = policies !== undefined && before?.digests.includes(policies.digest) === true;
-  const costs = isServed ? policies.costs : undefined;
+  // What comes back afterwards, or is added, says nothing of the cost of a request.
+  const costs = isServed && policies.settling.length === 0 ? policies.costs : undefined;
   const ids = new Set<string>();
   for await (const finding of throughFindings({ ...options, costs })) {
     const hasReason = before !== undefined && UNCLEAR.has(finding.rule);
@@ -48,14 +54,19 @@ export async function* throughGateway(options: ThroughGatewayOptions): AsyncGene
   if (!has('headers-not-shown')) yield* ofPolicies(options, after);
   if (!has('denied-now')) yield* denialFindings(options.target, opsUrl);
   if (before === undefined || after === undefined) {
-    yield unexamined(options.target.url, `no gateway answers at ${opsUrl}`, BOTH);
+    yield unexamined(options, `no gateway answers at ${opsUrl}`, BOTH);
   } else if (after.checks <= before.checks) {
     const why = `the gateway at ${opsUrl} got none of these requests`;
-    yield unexamined(options.target.url, why, BOTH);
+    yield unexamined(options, why, BOTH);
   } else if (after.untrusted > before.untrusted) {
     yield untrusted(options, after.untrusted - before.untrusted);
   } else {
     yield* headerFindings(options, after);
+    if (isServed) {
+      const { pause, target } = options;
+      const { settling } = policies;
+      yield* settlementFindings({ url: target.url, opsUrl, settling, before, pause });
+    }
   }
 }
 
@@ -70,9 +81,20 @@ async function* ofPolicies(
 
 const HEADERS = 'whether headers of clients reach it';
 const BOTH = `whether it trusts the proxy, and ${HEADERS}`;
+const OUTCOMES = 'whether outcomes of requests are reported';
 
-function unexamined(url: URL, why: string, what: string): Diagnostic {
-  return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
+function unexamined(
+  { target, policies }: ThroughGatewayOptions,
+  why: string,
+  what: string,
+): Diagnostic {
+  const all = policies?.settling.length ? `${what}, and ${OUTCOMES}` : what;
+  return found('not-examined', target.url.href, `${why}, so this was not examined: ${all}`);
+}
+
+function headersUnexamined({ href }: URL): Diagnostic {
+  const why = 'the gateway did not get the request with headers';
+  return found('not-examined', href, `${why}, so this was not examined: ${HEADERS}`);
 }
 
 function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
@@ -86,14 +108,15 @@ function untrusted({ target, settings }: ThroughGatewayOptions, checks: number):
 }
 
 async function* headerFindings(
-  { target, settings, policies }: ThroughGatewayOptions,
+  options: ThroughGatewayOptions,
   state: GatewayState,
 ): AsyncGenerator<Diagnostic> {
+  const { target, settings, policies } = options;
   if (policies === undefined) return;
   const { url } = target;
   const opsUrl = opsUrlOf(settings);
   if (!state.digests.includes(policies.digest)) {
-    yield unexamined(url, `the gateway at ${opsUrl} serves another policy file`, HEADERS);
+    yield unexamined(options, `the gateway at ${opsUrl} serves another policy file`, HEADERS);
     return;
   }
   const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
@@ -102,7 +125,7 @@ async function* headerFindings(
     const claims = awaited.map((name) => [name, MADE_UP] as const);
     const reply = await send(target, claims);
     if (reply instanceof Error || reply.bypass !== undefined) {
-      yield unexamined(url, 'the gateway did not get the request with headers', HEADERS);
+      yield headersUnexamined(url);
       return;
     }
     seen = (await gatewayState(opsUrl))?.seenHeaders ?? seen;

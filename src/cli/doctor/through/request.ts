@@ -29,6 +29,8 @@ export async function send(target: Target, claims: Claims = [], method: 'GET' | 
       bypass: header('x-ratelimit-bypass'),
       mode: header('x-ratelimit-mode'),
       retryAfter: header('retry-after'),
+      /** Only the application may get it. */
+      hasSettleToken: header('x-headgate-settle') !== undefined,
       /** The answer is that of headgate. */
       isDenial: header('x-ratelimit-decision-id') !== undefined,
       /** The proxy says that it could not ask headgate. */

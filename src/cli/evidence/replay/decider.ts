@@ -6,6 +6,7 @@ import { type Check, createCheck, UNOBSERVED } from '../../../gateway/core/check
 import type { CheckRequest } from '../../../gateway/core/check-request.ts';
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
+import type { Reservation } from '../../../gateway/core/counting/reservation.ts';
 import type { Descriptor, TakeResult } from '../../../gateway/core/counting/store.ts';
 import type { ClientIdentity } from '../../../gateway/core/identity/identity.ts';
 import type { SaltSource } from '../../../gateway/core/identity/salts.ts';
@@ -13,6 +14,7 @@ import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
 import { everyLimit, type Limit, type Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
+import { costsNothing, Refunds } from './refunds.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
@@ -30,16 +32,21 @@ export interface CheckedRequest {
   readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
+  /** Limits that a request with the status of the entry is refunded. Undefined if no policy settles. */
+  readonly refunded?: ReadonlySet<Limit> | undefined;
 }
 
 export class Decider {
   readonly #check: Check;
   readonly #policies: PolicySet;
+  readonly #settles: boolean;
+  readonly #refunds: Refunds;
   #nowMs = 0;
   #client: ClientIdentity | undefined;
   #applied: readonly Policy[] = [];
   readonly #counted: LimitDescriptor[] = [];
   readonly #wouldDeny: Decision[] = [];
+  #reservation: Reservation | undefined;
 
   constructor(options: DeciderOptions) {
     const { policies, modes, salts } = options;
@@ -48,6 +55,8 @@ export class Decider {
       this.#counted.push(...descriptors);
       return store.take(descriptors);
     });
+    this.#settles = policies.policies.some((policy) => policy.settles);
+    this.#refunds = new Refunds(store);
     this.#policies = {
       ...policies,
       identify: (request, context) => {
@@ -65,26 +74,42 @@ export class Decider {
       salts,
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
+      issueToken: (reservation) => {
+        this.#reservation = reservation;
+        return '';
+      },
       observer: { ...UNOBSERVED, wouldDeny: (decision) => this.#wouldDeny.push(decision) },
     });
   }
 
-  /** Milliseconds since the epoch; they must not go back. The result is valid until the next request. */
-  decide(request: CheckRequest, nowMs: number): CheckedRequest {
+  /**
+   * Milliseconds since the epoch; they must not go back. `status` is that of the answer. The result is valid until the next
+   * request.
+   */
+  decide(request: CheckRequest, nowMs: number, status?: number): CheckedRequest {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;
     this.#wouldDeny.length = 0;
+    this.#reservation = undefined;
     // A store in this process returns no promise, and policies in shadow mode are counted at once.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
+    if (this.#reservation !== undefined) this.#refunds.settle(this.#reservation, status);
     return {
       decision,
       wouldDeny: this.#wouldDeny,
       partition: this.#client?.partition ?? '',
       applied: this.#applied,
       counted: this.#counted,
+      refunded: this.#settles ? refundedBy(status, this.#counted) : undefined,
     };
   }
+}
+
+function refundedBy(status: number | undefined, counted: readonly LimitDescriptor[]) {
+  return new Set(
+    counted.map(({ source }) => source).filter((limit) => costsNothing(limit, status)),
+  );
 }
 
 const NONE: readonly Policy[] = [];

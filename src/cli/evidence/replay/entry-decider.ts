@@ -37,7 +37,7 @@ export interface EntryDecider {
   ask(entry: LogEntry, client: LogClient): Asked;
 }
 
-/** Decides by the production check. A log with mapped fields may have keys, users and headers. */
+/** Decides by the production check: logs with mapped fields may have keys, users and headers, and policies may refund. */
 export class MappedDecider implements EntryDecider {
   readonly #options: EntryDeciderOptions;
   readonly #decider: Decider;
@@ -53,7 +53,7 @@ export class MappedDecider implements EntryDecider {
       decide: (nowMs) => {
         // The entry has a client, so it has a request. All of them are the same object.
         const request = clients.requestOf(entry) as CheckRequest;
-        const { partition, ...decided } = this.#decider.decide(request, nowMs);
+        const { partition, ...decided } = this.#decider.decide(request, nowMs, entry.status);
         const shown = isAddress(partition) ? name : this.#keyName(partition);
         return { ...decided, client: book.numberOf(shown) };
       },

@@ -1,5 +1,6 @@
 /** What a reader of a report must know: where the log has less than a gateway sees. */
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
 import { count } from '../figures.ts';
 import type { MappedField } from '../log-request.ts';
 import { knownIdentities } from './evaluable.ts';
@@ -51,6 +52,7 @@ export function notesOn(
       'Policies in shadow mode deny nobody: their denied requests are those that they would deny. --against and --fail-on count these, too.',
     );
   }
+  notes.push(...outcomeNotes(policies, facts.withoutStatus));
   if (isUncertain) {
     notes.push(
       'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together at its beginning. The truth may also be higher than both: a burst around the end of a second falls into one window.',
@@ -60,4 +62,33 @@ export function notesOn(
     'A replay cannot show how clients react to a denial: they may retry, wait or give up.',
   );
   return notes;
+}
+
+function outcomeNotes(policies: readonly Policy[], withoutStatus: number): string[] {
+  const settling = policies
+    .flatMap(everyLimit)
+    .flatMap(({ label, afterwards }) => (afterwards === undefined ? [] : [{ label, afterwards }]));
+  const byStatus = settling.filter(({ afterwards }) => (afterwards.refund?.status.size ?? 0) > 0);
+  const unknown = settling.filter(({ afterwards: { unit, refund } }) => {
+    const others = refund === undefined ? 0 : refund.headers.size + refund.locations.size;
+    return unit !== undefined || others > 0;
+  });
+  const notes: string[] = [];
+  if (byStatus.length > 0) {
+    const lacking =
+      withoutStatus === 0 ? '' : ` ${count(withoutStatus)} requests have no status: they count.`;
+    notes.push(
+      `${namesOf(byStatus)}: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.${lacking}`,
+    );
+  }
+  if (unknown.length > 0) {
+    notes.push(
+      `${namesOf(unknown)}: a log does not say what a request took, nor the headers of its answer. So what these limits reserve was counted as if it were the cost.`,
+    );
+  }
+  return notes;
+}
+
+function namesOf(limits: readonly { readonly label: string }[]): string {
+  return [...new Set(limits.map(({ label }) => label))].join(', ');
 }

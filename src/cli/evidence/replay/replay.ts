@@ -10,7 +10,7 @@ import type { MappedField } from '../log-request.ts';
 import { lastingSalts } from '../policies.ts';
 import { AddressDecider } from './address-decider.ts';
 import { ClientBook } from './client-book.ts';
-import { type Asked, type EntryDecider, MappedDecider } from './entry-decider.ts';
+import { type Asked, type Decided, type EntryDecider, MappedDecider } from './entry-decider.ts';
 import { evaluabilityOf } from './evaluable.ts';
 import { byKey } from './limit-rows.ts';
 import { LogClients } from './log-clients.ts';
@@ -61,7 +61,8 @@ export class Replay {
     const salts = lastingSalts();
     const deciderOf = (set: PolicySet, clients: LogClients, book: ClientBook) => {
       const given = { ...evaluabilityOf(set.policies, mapping), policies: set, clients, book };
-      return mapping.length === 0 ? new AddressDecider(given) : new MappedDecider(given, salts);
+      const isSimple = mapping.length === 0 && !set.policies.some((policy) => policy.settles);
+      return isSimple ? new AddressDecider(given) : new MappedDecider(given, salts);
     };
     this.#clients = new LogClients(policies, mapping, threads);
     this.#now = deciderOf(policies, this.#clients, this.#book);
@@ -88,6 +89,7 @@ export class Replay {
     facts.fromMs = Math.min(facts.fromMs, startMs);
     facts.toMs = Math.max(facts.toMs, startMs);
     if (entry.status === 429) facts.answered429++;
+    if (entry.status === undefined) facts.withoutStatus++;
     if (entry.host === undefined) facts.withoutHost++;
     else facts.withHost++;
     const client = this.#clients.find(entry);
@@ -141,7 +143,7 @@ export class Replay {
     const decided = kept.now?.decide(atMs);
     if (decided === undefined) return;
     this.#tally.add(decided, atMs);
-    this.#peaks?.add(decided.counted, decided.client, atMs);
+    this.#peaks?.add(chargedOf(decided), decided.client, atMs);
     const atOnce = kept.atOnce?.decide(atOnceMs);
     if (atOnce !== undefined) {
       const { decision, wouldDeny } = atOnce;
@@ -155,6 +157,12 @@ export class Replay {
   #addAtOnce({ policy }: Decision): void {
     this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
   }
+}
+
+/** A refunded request is none of a peak: its limit is about others. */
+function chargedOf({ counted, refunded }: Decided) {
+  if (refunded === undefined) return counted;
+  return counted.filter(({ source }) => !refunded.has(source));
 }
 
 function hasShortWindow({ policies }: PolicySet): boolean {

@@ -55,7 +55,14 @@ type LogFacts = ReturnType<typeof newFacts>;
 /** Every thread sees all of the log. */
 export function newFacts() {
   return {
-    ...{ withoutAddress: 0, withHost: 0, withoutHost: 0, withoutTime: 0, answered429: 0 },
+    ...{
+      withoutAddress: 0,
+      withHost: 0,
+      withoutHost: 0,
+      withoutTime: 0,
+      answered429: 0,
+      withoutStatus: 0,
+    },
     /** Milliseconds since the epoch; infinite without entries. */
     fromMs: Number.POSITIVE_INFINITY,
     toMs: Number.NEGATIVE_INFINITY,

@@ -1,4 +1,8 @@
-import { allLimits, type ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import {
+  allLimits,
+  reserveHeadersOf,
+  type ValidFile,
+} from '../../../gateway/config/policy-file/valid-file.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
@@ -14,6 +18,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   const owned = new Set([
     ...(sources.includes('user') ? [user.header] : []),
     ...perHeader.filter((name) => verified_headers.includes(name)),
+    ...reserveHeadersOf([fallback, ...entries]),
   ]);
   const passed = new Set([
     ...(sources.includes('api_key') ? [api_key.header] : []),
@@ -27,6 +32,15 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     'traceparent',
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+/** The names of policies that charge afterwards: the application needs the token of each of their requests. */
+export function settlingPolicies({ fallback, entries }: Readings): string[] {
+  return [{ ...fallback, name: 'default' }, ...entries]
+    .filter((entry) =>
+      allLimits(entry).some(({ reserve, refund }) => reserve !== undefined || refund !== undefined),
+    )
+    .map(({ name }) => name);
 }
 
 /** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */

@@ -29,9 +29,10 @@ export const nginx: Writer = {
       ].join('\n    '),
     },
   }),
-  regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
+  regions: ({ headers: { passed, owned }, failure, sendsSecret, passesToken }) => ({
     // The fewer, the better: without a proxy_set_header, the location inherits those of the site.
     'client headers for the application': () => passed.filter(isSentByClients).map(passOn),
+    'settle token': (shipped) => (passesToken ? shipped : []),
     'client headers': () => [
       ...passed.map(passOn),
       ...owned.flatMap((name) => [

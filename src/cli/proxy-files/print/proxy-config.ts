@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type Address, isHere } from '../proxy-address.ts';
-import { clientHeadersOf } from './client-headers.ts';
+import { clientHeadersOf, settlingPolicies } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
 import { envoy, envoyGrpc } from './print-envoy.ts';
@@ -38,7 +38,9 @@ export function proxyConfig(input: ProxyConfigInput) {
   const other = besides.find(({ name }) => name === input.include);
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);
-  const regions = writer.regions({ headers, failure: failureRulesOf(policies), sendsSecret });
+  const failure = failureRulesOf(policies);
+  const passesToken = input.include === false || settlingPolicies(policies).length > 0;
+  const regions = writer.regions({ headers, failure, sendsSecret, passesToken });
   let text = fillRegions(templateText(writer.file, input), regions);
   text = withAddress(text, writer.gateway, input.gateway);
   text = withAddress(text, writer.application, input.application);
@@ -83,7 +85,8 @@ export function isSameFailureRegion(
 ): boolean | undefined {
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
-  const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
+  const fixed = { sendsSecret: false, passesToken: false };
+  const regions = writerOf(proxy).regions({ headers, failure, ...fixed });
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
   if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
   const lines = regionLines(text, FAILURE_REGION);

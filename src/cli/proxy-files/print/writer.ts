@@ -8,6 +8,8 @@ export interface WriterInput {
   /** Undefined if no policy has `on_gateway_failure: deny`. */
   readonly failure: FailureRules | undefined;
   readonly sendsSecret: boolean;
+  /** The application gets settle tokens: always from a whole file, and by a part if some limit charges afterwards. */
+  readonly passesToken: boolean;
 }
 
 export interface ShippedAddress {

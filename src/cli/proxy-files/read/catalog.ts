@@ -140,6 +140,10 @@ export const PROXY_FILE_FINDINGS = {
     'The policy file reads a header that the proxy does not pass on to headgate, so its clients share the counter of their address.',
     PRINT_AGAIN,
   ),
+  'settle-token-not-passed': warning(
+    'A policy charges afterwards, and the file does not name the header `X-Headgate-Settle`. So the application gets no token with which it reports what a request turned out to cost, or a client gets it. Reservations that nothing settles stay.',
+    PRINT_AGAIN,
+  ),
   'header-from-client': error(
     'headgate believes this header because the proxy should set it, but the proxy passes on what the client sends. So clients choose who they are.',
     'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file.',

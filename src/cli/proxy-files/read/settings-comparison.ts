@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { clientHeadersOf } from '../print/client-headers.ts';
+import { clientHeadersOf, settlingPolicies } from '../print/client-headers.ts';
 import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
@@ -28,6 +28,7 @@ export function misfits(
       ? [found('denial-becomes-500', file, 'clients get a 500 in place of each 429')]
       : []),
     ...(policies === undefined ? [] : headerFindings(file, facts, policies)),
+    ...(policies === undefined ? [] : tokenFindings(input, file, policies)),
     ...ofSecret,
     ...addressFindings(file, facts, settings),
     ...(policies === undefined ? [] : failureFindings(input, facts, policies)),
@@ -55,6 +56,15 @@ function headerFindings(
       .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
     ...needed.owned.filter(isMissing).map(lost),
   ];
+}
+
+/** Besides hiding it from clients, a printed file names the header for the request to the application. */
+const NAMES_TOKEN = /^(?!\s*(#|\w+_hide_header)).*(x-headgate-settle|\bHTTP_X_HEADGATE_SETTLE)/im;
+
+function tokenFindings({ text }: Comparison, file: string, policies: ValidFile): Diagnostic[] {
+  const isNamed = NAMES_TOKEN.test(text);
+  if (isNamed || settlingPolicies(policies).length === 0) return [];
+  return [found('settle-token-not-passed', file, 'passes no settle token to the application')];
 }
 
 function addressFindings(

@@ -14,6 +14,7 @@ import { type CountingConnection, callRedis } from '../../stores/redis/counting-
 import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { BackendEvents } from '../backend.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
 const MAX_IN_FLIGHT = 5_000;
@@ -29,6 +30,7 @@ export interface GuardedCountingOptions {
   readonly monitor: StoreMonitor;
   readonly salts: Pick<SaltBooks, 'isAgreeing'>;
   readonly decisions: Pick<Telemetry['decisions'], 'requestShed' | 'denialRemembered'>;
+  readonly onUnsettled: BackendEvents['onUnsettled'];
 }
 
 export function createGuardedCounting(options: GuardedCountingOptions) {
@@ -44,17 +46,19 @@ export function createGuardedCounting(options: GuardedCountingOptions) {
   const redis = storeOfTarget(target, {
     connection,
     maxInFlight: MAX_IN_FLIGHT,
+    onUnsettled: options.onUnsettled,
     deadlineMs,
     onBatch(durationMs, requests) {
       breaker.succeeded();
-      monitor.answered(durationMs, requests);
+      if (requests > 0) monitor.answered(durationMs, requests);
+      else monitor.probed();
     },
     onError(reason, cause, checks) {
       breaker.failed(reason);
       monitor.failed(reason, cause, checks);
     },
   });
-  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(options)]);
+  const guarded = guardedStore(redis, [breaker, overload, unlessAgreeing(options)], [breaker]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({

@@ -31,7 +31,10 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const { client, connection, subscriber, onConnected } = opened;
   const salts = new SaltBooks(redisSaltVault(client));
   const counting = resources.addClosable(
-    createGuardedCounting({ ...opened, target, environment, monitor, decisions, salts }),
+    createGuardedCounting({
+      ...{ ...opened, target, environment, monitor, decisions, salts },
+      onUnsettled: events.onUnsettled,
+    }),
   );
   const heartbeat = resources.addClosable(
     createHeartbeat({

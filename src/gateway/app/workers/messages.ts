@@ -31,6 +31,7 @@ export interface WorkerReport {
   readonly metrics: MetricValues;
   readonly degraded: boolean;
   readonly unseenHeaders: readonly UnseenHeader[];
+  readonly unsettledPolicies: readonly string[];
 }
 
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];

@@ -5,7 +5,12 @@ import type { OperationName } from '../../operations/operation-table.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
-import type { OperationOutcome, SupervisorMessage, WorkerMessage } from './messages.ts';
+import type {
+  OperationOutcome,
+  SupervisorMessage,
+  WorkerMessage,
+  WorkerReport,
+} from './messages.ts';
 
 /** Terminals and service managers send these to every process. Only the supervisor acts on them. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
@@ -13,7 +18,7 @@ const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
 interface WorkerOptions {
   readonly gateway: Pick<
     PortlessGateway,
-    'drain' | 'isDegraded' | 'operate' | 'take' | 'unseenHeaders'
+    'drain' | 'isDegraded' | 'operate' | 'take' | 'unseenHeaders' | 'unsettled'
   >;
   readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
   readonly reload: () => Promise<void>;
@@ -45,8 +50,13 @@ export function messageHandler(
 ): (message: SupervisorMessage, connection?: Socket) => Promise<void> {
   const sendReport = async () => {
     const metrics = await telemetry.registry.getMetricsAsJSON();
-    const { isDegraded, unseenHeaders } = gateway;
-    const report = { metrics, degraded: isDegraded(), unseenHeaders: unseenHeaders() };
+    const { isDegraded, unseenHeaders, unsettled } = gateway;
+    const report: WorkerReport = {
+      metrics,
+      degraded: isDegraded(),
+      unseenHeaders: unseenHeaders(),
+      unsettledPolicies: unsettled(),
+    };
     await send({ type: 'report', report });
   };
   return async (message, connection) => {

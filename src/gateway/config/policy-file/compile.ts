@@ -6,6 +6,7 @@ import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
+import { afterwardsOf } from './afterwards-schema.ts';
 import { routeMatchOf } from './match.ts';
 import {
   type AccessList,
@@ -14,6 +15,7 @@ import {
   type IdentitySection,
   type LimitEntry,
   prefixesOf,
+  reserveHeadersOf,
   sourceName,
   type ValidFile,
 } from './valid-file.ts';
@@ -51,7 +53,7 @@ export function compilePolicies(
     fallback: policyOf({ ...fallback, name: 'default' }),
     identify: compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
-    neededHeaders: neededHeaders(identityConfig),
+    neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
     answers: {
       reset: answers.reset,
       retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
@@ -68,8 +70,10 @@ function toLimitDefinition({
   algorithm,
   burst = limit,
   count_rejected: countRejected,
+  ...charged
 }: LimitEntry): LimitDefinition {
-  const written = { per, algorithm, limit, window, burst, countRejected };
+  const afterwards = afterwardsOf(charged);
+  const written = { per, algorithm, limit, window, burst, countRejected, afterwards };
   if (unit === undefined) return { ...written, windowMs };
   const calendar = new Calendar(unit, zone);
   return { ...written, windowMs: calendar.longestMs, calendar };
@@ -98,7 +102,7 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
 }
 
 /** The headers that a proxy must pass on for the gateway to tell clients apart. */
-function neededHeaders(config: IdentityConfig): NeededHeader[] {
+function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
     if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
     if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
@@ -106,7 +110,7 @@ function neededHeaders(config: IdentityConfig): NeededHeader[] {
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const ofLimits = config.headers.map((name) => ({ name, sentBy: undefined }));
+  const ofLimits = [...config.headers, ...reserve].map((name) => ({ name, sentBy: undefined }));
   const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
   return [...byName.values()];
 }

@@ -3,12 +3,14 @@ import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/s
 import { DAY_MS } from '../../core/identity/salts.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
+import { afterwardsMistakes } from './cross-check-afterwards.ts';
 import {
   allLimits,
   type DefaultEntry,
   type IdentitySection,
   type LimitEntry,
   limitLists,
+  reserveHeadersOf,
   type Sections,
 } from './valid-file.ts';
 
@@ -33,7 +35,8 @@ function* mistakesOfEntry(
       const counter = counterOf(limit);
       if (known.has(counter)) yield repeatedLimit(limit, path);
       known.add(counter);
-      yield* costMistakes(limit, entry.cost, path);
+      if (limit.reserve === undefined) yield* costMistakes(limit, entry.cost, path);
+      yield* afterwardsMistakes({ limit, cost: entry.cost, path, identity });
       yield* windowMistakes(limit, path);
       yield* burstMistakes(limit, [...path, 'burst']);
       yield* perMistakes(limit, path, identity);
@@ -42,14 +45,15 @@ function* mistakesOfEntry(
 }
 
 /** Limits of a policy with the same text would use the same counters. */
-function counterOf({ per, rate, algorithm, zone = 'UTC' }: LimitEntry): string {
+function counterOf({ per, rate, algorithm, unit = '', zone = 'UTC' }: LimitEntry): string {
   const window = rate.calendar === undefined ? rate.windowMs : `${rate.calendar} ${zone}`;
-  return `${per} ${window} ${algorithm}`;
+  return `${per} ${window} ${algorithm} ${unit}`;
 }
 
-function repeatedLimit({ per, rate }: LimitEntry, path: Path): DiagnosticDraft {
+function repeatedLimit({ per, rate, unit }: LimitEntry, path: Path): DiagnosticDraft {
   const window = rate.calendar === undefined ? rate.window : `a ${rate.window}`;
-  const message = `repeats a limit per ${per} with a window of ${window}, keep the lower one`;
+  const what = unit === undefined ? 'limit' : `limit of ${unit}`;
+  const message = `repeats a ${what} per ${per} with a window of ${window}, keep the lower one`;
   return { rule: 'limit-twice', path, message };
 }
 
@@ -94,9 +98,11 @@ function* perMistakes(
 export function* verifiedHeaderMistakes({ identity, fallback, entries }: Sections): Mistakes {
   // The limits of an entry with mistakes are unknown.
   if (entries.includes(undefined) || fallback === undefined) return;
-  const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));
+  const known = [fallback, ...entries].filter((entry) => entry !== undefined);
+  const limits = known.flatMap(allLimits);
+  const reserve = reserveHeadersOf(known);
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
-    if (limits.some(({ per }) => per === `header:${name}`)) continue;
+    if (limits.some(({ per }) => per === `header:${name}`) || reserve.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];
     const message = `no limit is per header:${name}, correct the name or remove it`;
     yield { rule: 'verified-header-unused', path, message };
@@ -104,8 +110,9 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
 }
 
 function* windowMistakes(limit: LimitEntry, path: Path): Mistakes {
-  const { rate, zone, algorithm, per } = limit;
-  if (algorithm !== 'fixed-window' && rate.calendar === undefined && rate.limit > MAX_LIMIT) {
+  const { rate, zone, algorithm, per, unit } = limit;
+  const slides = algorithm !== 'fixed-window' && rate.calendar === undefined;
+  if (slides && unit === undefined && rate.limit > MAX_LIMIT) {
     yield { rule: 'invalid-value', path, message: tooLarge(limit) };
   }
   if (zone !== undefined && rate.calendar === undefined) {

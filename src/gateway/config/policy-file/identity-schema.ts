@@ -5,7 +5,7 @@ import { addressRange } from './access-schema.ts';
 import { keyListSchema } from './key-list.ts';
 import { listed } from './schema-sentences.ts';
 
-const headerName = z
+export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
   .meta({ title: 'header name' })

@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
+import { MAX_OF_ANY_UNIT } from '../../core/counting/largest-limit.ts';
+import {
+  ALGORITHMS,
+  type Algorithm,
+  MAX_FIXED_LIMIT,
+  MAX_LIMIT,
+} from '../../core/counting/store.ts';
 import type { HeaderPartition, NamedPartition, Partition } from '../../core/policy.ts';
 import { hint } from '../closest-word.ts';
-import { parseRate, RATE_PATTERN } from '../rate.ts';
+import { parseRate, RATE_PATTERN, tooLarge } from '../rate.ts';
 import { checkedText } from '../refinement.ts';
+import { afterwardsKeys } from './afterwards-schema.ts';
 import { shortName } from './key-list.ts';
 
 const NAMES: readonly NamedPartition[] = ['client', 'ip', 'api_key', 'user', 'global'];
@@ -58,14 +65,19 @@ function hintFor(text: string): string {
   return hint(text, known) || ', write UTC or an area and a place, as in "Europe/Zurich"';
 }
 
-const rateText = checkedText(parseRate, {
-  title: 'rate',
-  pattern: RATE_PATTERN.source,
-  examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
-}).describe(
-  'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
-    'Or requests per day, week, month or year of the calendar, at most 4294967295.',
-);
+function rateUpTo(most: number) {
+  return checkedText((text) => parseRate(text, most), {
+    title: 'rate',
+    pattern: RATE_PATTERN.source,
+    examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
+  }).describe(
+    'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
+      'Or requests per day, week, month or year of the calendar, at most 4294967295. ' +
+      'With a unit, as many as the algorithm counts exactly.',
+  );
+}
+
+const rateText = rateUpTo(MAX_FIXED_LIMIT);
 
 const per = checkedText(parsePartition, {
   title: 'share',
@@ -77,6 +89,7 @@ const per = checkedText(parsePartition, {
 );
 
 export const units = z.int().min(1).max(MAX_LIMIT);
+const bucketUnits = z.int().min(1).max(MAX_OF_ANY_UNIT);
 
 const zone = checkedText(checkZone, {
   title: 'time zone',
@@ -87,7 +100,7 @@ const zone = checkedText(checkZone, {
   .describe('For a day, week, month or year: the time zone of its calendar. Default: UTC.');
 
 const limitKeys = z.strictObject({
-  rate: rateText,
+  rate: rateUpTo(MAX_OF_ANY_UNIT),
   per: per.default('client'),
   zone,
   algorithm: z
@@ -98,12 +111,24 @@ const limitKeys = z.strictObject({
         'The fixed window starts at set times and takes constant memory. ' +
         'Default: sliding-window-log; for a day, week, month or year fixed-window.',
     ),
-  burst: units
+  burst: bucketUnits
     .optional()
     .describe(
       'For a token bucket: the maximum number of units at one moment. Default: the number of the rate.',
     ),
   count_rejected: z.boolean().default(false).describe('Whether denied requests count too.'),
+  ...afterwardsKeys,
+});
+
+/** How far limits with a unit go depends on their window, see cross-check-afterwards.ts. */
+const boundedKeys = limitKeys.superRefine(({ unit, rate, burst = 0 }, { addIssue }) => {
+  if (unit !== undefined) return;
+  if (rate.limit > MAX_FIXED_LIMIT) {
+    addIssue({ code: 'custom', path: ['rate'], message: tooLarge(rate.limit) });
+  }
+  if (burst > MAX_LIMIT) {
+    addIssue({ code: 'custom', path: ['burst'], message: `must be at most ${MAX_LIMIT}` });
+  }
 });
 
 /** Only fixed windows can be those of a calendar. */
@@ -119,13 +144,17 @@ const PLAIN_LIMIT = {
   algorithm: undefined,
   burst: undefined,
   count_rejected: false,
+  unit: undefined,
+  reserve: undefined,
+  unknown: undefined,
+  refund: undefined,
 } as const;
 
 const limit = z
   .union(
     [
       rateText.transform((rate) => completed({ ...PLAIN_LIMIT, rate })),
-      limitKeys.transform(completed),
+      boundedKeys.transform(completed),
     ],
     'must be a rate such as 5/5min, or a map such as { rate: 50/5min, per: ip }',
   )

@@ -14,6 +14,7 @@ import { YamlFile } from '../yaml/yaml-file.ts';
 import { addressRange } from './access-schema.ts';
 import type { KnownRanges } from './compile.ts';
 import { readKeyFile } from './key-list.ts';
+import { settleTokenMistakes } from './settle-tokens.ts';
 import type { ValidFile } from './valid-file.ts';
 import { type ValidPolicies, validatePolicyFile } from './validate.ts';
 
@@ -100,7 +101,10 @@ export function validateFiles(
       return readKeyFile(keys, displayName(keyFile), dirname(path));
     },
   });
-  return { ...valid, cloudflare, ranges: { cloudflare: cloudflare.ranges } };
+  const ranges = { cloudflare: cloudflare.ranges };
+  const mistakes = valid.place(settleTokenMistakes(valid.file, ranges));
+  if (mistakes.length > 0) throw new FileError(mistakes);
+  return { ...valid, cloudflare, ranges };
 }
 
 const NAMED_BY_SETTING = '--policies or HEADGATE_POLICIES names the policy file';

@@ -17,6 +17,7 @@ import {
   SETTINGS,
   TRACING_SETTINGS,
 } from './settings.ts';
+import { SETTLEMENT_SETTINGS } from './settlement-settings.ts';
 
 export interface Environment
   extends ValuesOf<typeof PROXY_PORT_SETTINGS>,
@@ -24,6 +25,7 @@ export interface Environment
     ValuesOf<typeof SECRET_SETTINGS>,
     ValuesOf<typeof FILE_SETTINGS>,
     ValuesOf<typeof COUNTING_SETTINGS>,
+    ValuesOf<typeof SETTLEMENT_SETTINGS>,
     ValuesOf<typeof PROCESS_SETTINGS> {
   readonly grpcTls: GrpcTls | undefined;
   /** Without it, a gateway counts in memory. */
@@ -77,6 +79,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ...readGroup(FILE_SETTINGS, read),
     redis: readRedis(read),
     ...readGroup(COUNTING_SETTINGS, read),
+    ...readGroup(SETTLEMENT_SETTINGS, read),
     ...readGroup(PROCESS_SETTINGS, read),
     rateLimit: readRateLimit(read),
   };

@@ -5,15 +5,22 @@ import { GRPC_TLS_SETTINGS, OPS_PORT_SETTINGS, PROXY_PORT_SETTINGS } from './por
 import { CONTROL_PLANE_SETTINGS, RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
 import { NONE, PATH, pathSetting, type Setting, setting, text, wholeNumber } from './setting.ts';
+import { SETTLEMENT_SETTINGS } from './settlement-settings.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Characters that every proxy passes on unchanged in a header value. */
-const secretList = z
-  .string()
-  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
-  .transform((list) => list.split(','));
+const SECRET_LIST = {
+  expected:
+    'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
+  // Characters that every proxy passes on unchanged in a header value.
+  schema: z
+    .string()
+    .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
+    .transform((list) => list.split(',')),
+  fallback: [] as readonly string[],
+  isSecret: true,
+} as const;
 
 /** The characters that RFC 6750 allows after `Bearer`. */
 const bearerToken = z
@@ -26,13 +33,14 @@ export const SECRET_SETTINGS = {
   proxySecrets: setting(
     'HEADGATE_PROXY_SECRET',
     'The secret that proxies send as `X-Headgate-Secret`. A caller without it gets 403. Set the old and the new one while you replace it.',
+    { ...SECRET_LIST, fallbackWords: 'none: no secret is required' },
+  ),
+  settleSecrets: setting(
+    'HEADGATE_SETTLE_SECRET',
+    'The secret that applications send to `POST /settle` as `X-Headgate-Settle-Secret`. It can settle, and nothing else; the proxy secret can settle, too. Set the old and the new one while you replace it.',
     {
-      expected:
-        'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
-      schema: secretList,
-      fallback: [] as readonly string[],
-      fallbackWords: 'none: no secret is required',
-      isSecret: true,
+      ...SECRET_LIST,
+      fallbackWords: 'none: without a proxy secret, callers of this machine can settle',
     },
   ),
   adminToken: setting(
@@ -196,6 +204,7 @@ export const TOPICS: Readonly<Record<string, readonly Setting[]>> = {
   'Access and secrets': listed(SECRET_SETTINGS),
   Files: listed(FILE_SETTINGS),
   Counting: listed(REDIS_SETTINGS, COUNTING_SETTINGS),
+  'Charging afterwards': listed(SETTLEMENT_SETTINGS),
   'The process': listed(PROCESS_SETTINGS),
   "Envoy's rate limit service": listed(RATE_LIMIT_SETTINGS, CONTROL_PLANE_SETTINGS),
   Traces: listed(TRACING_SETTINGS),

@@ -19,7 +19,7 @@ export interface Group {
 /** A store in this process gives no promise. Rejects with a StoreError only if `leavesFailure` is set. */
 export type Count = <Result>(
   group: Group,
-  conclude: (counted: Counted) => Result,
+  conclude: (counted: Counted) => Result | Promise<Result>,
   span?: CheckSpan,
 ) => Result | Promise<Result>;
 

@@ -61,6 +61,8 @@ export interface Decision {
   readonly binding: BindingQuota | undefined;
   readonly limits: readonly Limit[];
   readonly denial?: Denial;
+  /** Only for the proxy and the application: with it, they report what the request turned out to cost. */
+  readonly settleToken?: string | undefined;
   /** Nothing was counted again. */
   readonly isRepeated?: true;
 }

@@ -1,10 +1,11 @@
 /** Lists what a request is counted against: one descriptor for each limit and partition. */
 
-import type { CheckContext } from '../check-context.ts';
+import type { CheckContext, RequestContext } from '../check-context.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from '../identity/partition.ts';
 import { reachesPrevious } from '../identity/salts.ts';
 import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../policy.ts';
+import { reservedBy } from './reserved-units.ts';
 import type { Descriptor } from './store.ts';
 
 export interface LimitDescriptor extends Descriptor {
@@ -14,9 +15,13 @@ export interface LimitDescriptor extends Descriptor {
 /** `v1` is the version of the key layout. The braces are the Redis Cluster hash tag: one slot per partition. */
 export const KEY_PREFIX = 'hg:v1:{';
 
-/** Every key under which these policies may count a partition. */
-export function keysOf(partition: string, policies: readonly Policy[]): string[] {
-  const limits = policies.flatMap(everyLimit);
+/** Every key under which these policies, or those of their limits that are `chosen`, may count a partition. */
+export function keysOf(
+  partition: string,
+  policies: readonly Policy[],
+  chosen: (limit: Limit) => boolean = () => true,
+): string[] {
+  const limits = policies.flatMap(everyLimit).filter(chosen);
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 
@@ -30,9 +35,12 @@ export type CountedClient = Pick<
 > & {
   /** A partition of Envoy's rate limit filter. */
   readonly descriptor?: string;
+  readonly untrustedProxy?: boolean;
 };
 
-type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
+/** Without a request, limits reserve what they do for unknown values. */
+type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'> &
+  Partial<Pick<RequestContext, 'headers' | 'estimates'>>;
 
 export function describe(
   policies: readonly Policy[],
@@ -42,7 +50,9 @@ export function describe(
   const descriptors: LimitDescriptor[] = [];
   const { salts } = context;
   const counting = { descriptors, salts, looksBack: looksBack(policies, context) };
+  let settles = false;
   for (const policy of policies) {
+    if (policy.settles) settles = true;
     for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
@@ -51,7 +61,22 @@ export function describe(
       pushAddress(counting, counted, client.address);
     }
   }
-  return descriptors;
+  return settles ? withReservations(descriptors, client, context) : descriptors;
+}
+
+/** Only a trusted proxy says what a request reserves. */
+function withReservations(
+  descriptors: LimitDescriptor[],
+  { untrustedProxy }: CountedClient,
+  { headers, estimates }: CountingContext,
+): LimitDescriptor[] {
+  return descriptors.map((each) => {
+    const reserve = each.source.afterwards?.reserve;
+    if (typeof reserve !== 'object' || untrustedProxy !== false) return each;
+    const units = reservedBy(reserve, { headers, estimates });
+    if (units === undefined) return each;
+    return { ...each, cost: Math.min(units, each.quota.burst), usualCost: each.cost };
+  });
 }
 
 function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
@@ -136,11 +161,9 @@ export function named(limit: Limit, { current, previous }: Pseudonyms): LimitDes
 }
 
 export function descriptor(source: Limit, partition: string): LimitDescriptor {
-  return {
-    // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
-    key: [KEY_PREFIX, partition, source.keySuffix].join(''),
-    quota: source.quota,
-    cost: source.cost,
-    source,
-  };
+  // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
+  const key = [KEY_PREFIX, partition, source.keySuffix].join('');
+  const { quota, cost, afterwards } = source;
+  if (afterwards === undefined) return { key, quota, cost, source };
+  return { key, quota, cost, source, givesBack: true };
 }

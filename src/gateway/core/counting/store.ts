@@ -65,6 +65,10 @@ export interface Descriptor {
    * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
    */
   readonly previousKey?: string | undefined;
+  /** What a usual request costs, if this one differs. While the store fails, gateways share the quota out in such pieces. */
+  readonly usualCost?: number;
+  /** The limit charges afterwards: what it took for a request that is denied all the same is given back. */
+  readonly givesBack?: true;
 }
 
 export interface QuotaState {
@@ -77,6 +81,8 @@ export interface QuotaState {
   readonly retryAfterMs: number;
   /** Only of a request that was denied: the units that it took here all the same, as a charge or in an earlier slot. */
   readonly taken?: number;
+  /** When they were taken, if that was at another moment than `nowMs` of the result: in another slot of a cluster. */
+  readonly takenAtMs?: number;
 }
 
 /** Units that must be left for a request of this cost, except in a fixed window. */
@@ -99,11 +105,6 @@ export function isCharge({
   return remainder === 'take' && cost > 0;
 }
 
-/** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */
-export function admittedCallsLastMs(windowMs: number): number {
-  return Math.max(3 * windowMs, 600_000);
-}
-
 export interface TakeResult {
   /** Otherwise only `countRejected` quotas consumed units, and those of a charge that took what was left. */
   readonly admitted: boolean;
@@ -119,8 +120,11 @@ export interface QuotaStore {
    * much as the decision. Rejects with a StoreError if the store does not answer in time.
    */
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult>;
-  /** Resets the counters of these keys, in every gateway. Rejects with a StoreError. */
-  reset(keys: readonly string[]): Promise<void>;
+  /**
+   * Resets the counters of these keys, in every gateway. Those of `settled`, which are among them, belong to limits that
+   * charge afterwards: settlements of earlier reservations no longer change them. Rejects with a StoreError.
+   */
+  reset(keys: readonly string[], settled?: readonly string[]): Promise<void>;
 }
 
 export interface LocalLimiter {

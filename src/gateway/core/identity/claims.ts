@@ -102,7 +102,9 @@ export interface AmbiguityConfig extends HeaderConfig {
 export function compileAmbiguity(config: AmbiguityConfig) {
   const { sources, apiKeyHeader, userHeader, headers: perHeader, verifiedHeaders } = config;
   const readsKeys = sources.includes('api_key');
-  const proxyHeaders = [...(sources.includes('user') ? [userHeader] : []), ...verifiedHeaders];
+  // The others say what a request reserves. Those that can be read in several ways reserve the most.
+  const perVerified = verifiedHeaders.filter((name) => perHeader.includes(name));
+  const proxyHeaders = [...(sources.includes('user') ? [userHeader] : []), ...perVerified];
   const addressHeaders = sources.flatMap((each) => (typeof each === 'object' ? [each.header] : []));
   const trustedHeaders = [...proxyHeaders, ...addressHeaders];
   return ({ headers }: CheckRequest, isTrustedProxy: boolean): string | undefined => {

@@ -1,10 +1,17 @@
 /**
  * The messages of Envoy's external authorization, as far as headgate reads and writes them. The field numbers are those
  * of envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/{address,base}.proto and
- * google/rpc/status.proto. Other fields are skipped, so every Envoy of API v3 is understood.
+ * google/rpc/status.proto; `request-info.ts` reads metadata. Other fields are skipped, so every Envoy of API v3 is understood.
  */
-import { type Fields, message, ProtobufReader, RepeatedTexts } from '../../protobuf/reader.ts';
+import {
+  type Fields,
+  message,
+  type ProtobufReader,
+  RepeatedTexts,
+  readMessage,
+} from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
+import { METADATA } from './request-info.ts';
 
 /** What headgate reads of a `CheckRequest`. Texts have one character for each byte, as Node reads HTTP headers. */
 export interface EnvoyCheck {
@@ -16,6 +23,8 @@ export interface EnvoyCheck {
   readonly headers: Record<string, string>;
   peer: string | undefined;
   readonly contextExtensions: Record<string, string>;
+  /** By the namespace of the metadata. Undefined if Envoy estimates nothing. */
+  estimates: Map<string, number> | undefined;
 }
 
 interface Entry {
@@ -55,9 +64,7 @@ const EXTENSION: Fields<Entry> = {
 };
 
 function entry(reader: ProtobufReader, fields: Fields<Entry>): Entry {
-  const found: Entry = { key: '', value: '', rawValue: undefined };
-  reader.fieldsUntil(reader.endOfValue(), fields, found);
-  return found;
+  return reader.message(fields, { key: '', value: '', rawValue: undefined });
 }
 
 /** In place of `headers` with `encode_raw_headers`. */
@@ -103,6 +110,7 @@ const ATTRIBUTES: Fields<EnvoyCheck> = {
     const { key, value } = entry(reader, EXTENSION);
     contextExtensions[key] = value;
   },
+  11: message(METADATA),
 };
 const CHECK_REQUEST: Fields<EnvoyCheck> = { 1: message(ATTRIBUTES) };
 
@@ -115,8 +123,9 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
     headers: Object.create(null),
     peer: undefined,
     contextExtensions: Object.create(null),
+    estimates: undefined,
   };
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, CHECK_REQUEST, check);
+  readMessage(bytes, CHECK_REQUEST, check);
   return check;
 }
 
@@ -126,6 +135,8 @@ export interface EnvoyAnswer {
   readonly status: number;
   /** Name, value, name, value. Those of an allow replace headers of the application's response. */
   readonly headers: readonly string[];
+  /** Only of an allow. */
+  readonly settleToken?: string | undefined;
   /** Envoy reads status and body from denials only. */
   readonly body: string;
 }
@@ -135,15 +146,33 @@ const OVERWRITE = numberField(3, 2);
 /** Up to 1.36, Envoy drops headers with an append action from a denial. */
 const WITHOUT_ACTION = '';
 
+const SETTLE_HEADER = 'x-headgate-settle';
+/** The client may have sent the header. Envoy removes headers after it has set others. */
+const NO_TOKEN = textField(5, SETTLE_HEADER);
+/** The key of the token in Envoy's metadata `envoy.filters.http.ext_authz`, which its access log can send. */
+const SETTLE_KEY = 'settle';
+
 /** The bytes of the message, one per character. */
-export function writeCheckResponse({ code, status, headers, body }: EnvoyAnswer): string {
+export function writeCheckResponse(answer: EnvoyAnswer): string {
+  const { code, status, headers, settleToken, body } = answer;
   const codeField = messageField(1, numberField(1, code));
-  if (code === 0) return codeField + messageField(3, headerOptions(6, headers, OVERWRITE));
+  if (code === 0) {
+    const options = headerOptions(6, headers, OVERWRITE);
+    if (settleToken === undefined) return codeField + messageField(3, options + NO_TOKEN);
+    const request = headerOptions(2, [SETTLE_HEADER, settleToken], OVERWRITE);
+    return codeField + messageField(3, options + request) + messageField(4, metadata(settleToken));
+  }
   const denied =
     messageField(1, numberField(1, status)) +
     headerOptions(2, headers, WITHOUT_ACTION) +
     textField(3, body);
   return codeField + messageField(2, denied);
+}
+
+/** A google.protobuf.Struct with one text (google/protobuf/struct.proto). */
+function metadata(settleToken: string): string {
+  const value = messageField(2, textField(3, settleToken));
+  return messageField(1, textField(1, SETTLE_KEY) + value);
 }
 
 function headerOptions(field: number, headers: readonly string[], action: string): string {

@@ -5,6 +5,9 @@ import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Limit } from '../../core/policy.ts';
 
+/** It is for the application: proxies must not pass it on to clients. */
+export const SETTLE_HEADER = 'X-Headgate-Settle';
+
 /**
  * Allow is exactly 200 with an empty body, because Envoy treats 204 as a denial. Deny is 429, even if nothing could be
  * counted, because a proxy that fails open treats 5xx as an allow. A blocked client gets 403: waiting does not help.
@@ -15,7 +18,10 @@ export function answer(
   badRequest: Dialect['badRequest'],
 ): Answer {
   const headers = quotaHeaders(decision, style);
-  if (decision.verdict === 'allow') return { status: 200, headers, body: '' };
+  if (decision.verdict === 'allow') {
+    if (decision.settleToken !== undefined) headers.push(SETTLE_HEADER, decision.settleToken);
+    return { status: 200, headers, body: '' };
+  }
   const status = statusOf(decision, badRequest);
   const retryAfter = retryAfterSeconds(decision, style);
   if (status === 429) {

@@ -45,6 +45,10 @@ export const INSPECT = {
             '0 if a request is allowed now. Absent if the limit never allows one.',
           ),
           reset_after_ms: count,
+          is_unsettled: optional(
+            z.literal(true),
+            'Present if nobody reports the outcomes of requests of this policy, so that every reservation stays counted.',
+          ),
         }),
       )
       .describe(

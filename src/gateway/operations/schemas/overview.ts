@@ -93,6 +93,10 @@ export const overviewSchema = z.object({
       'The last file that was refused, while the one before stays in force.',
     ),
   }),
+  unsettled_policies: optional(
+    z.array(z.string()),
+    'Policies that reserve units while no gateway gets the outcome of a request, so every reservation stays counted. Absent if there are none.',
+  ),
   untrusted_proxy: optional(
     z.object({ gateways: count, last: time }),
     'A proxy outside `identity.trusted_proxies` sent checks to these gateways, the last in these 15 minutes, so its clients share limits. Absent if there was none since the policy file was loaded.',

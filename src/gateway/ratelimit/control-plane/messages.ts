@@ -2,7 +2,7 @@
  * The field numbers are those of envoy/service/discovery/v3/discovery.proto, envoy/config/core/v3/base.proto,
  * google/rpc/status.proto and google/protobuf/{any,struct}.proto.
  */
-import { type Fields, ProtobufReader, text } from '../../protobuf/reader.ts';
+import { type Fields, readMessage, text } from '../../protobuf/reader.ts';
 import { messageField, textField } from '../../protobuf/writer.ts';
 
 /** The type of the resources for a rate limit service (go-control-plane v0.14.0, pkg/resource/v3/resource.go). */
@@ -72,9 +72,7 @@ const ANY: Fields<Resource> = {
 const DISCOVERY_RESPONSE: Fields<DiscoveryResponse> = {
   1: text('version'),
   2: (reader, { resources }) => {
-    const resource: Resource = { typeUrl: '', value: Buffer.alloc(0) };
-    reader.fieldsUntil(reader.endOfValue(), ANY, resource);
-    resources.push(resource);
+    resources.push(reader.message(ANY, { typeUrl: '', value: Buffer.alloc(0) }));
   },
   4: text('typeUrl'),
   5: text('nonce'),
@@ -83,6 +81,6 @@ const DISCOVERY_RESPONSE: Fields<DiscoveryResponse> = {
 /** Throws MalformedMessage. */
 export function readDiscoveryResponse(bytes: Buffer): DiscoveryResponse {
   const response: DiscoveryResponse = { version: '', nonce: '', typeUrl: '', resources: [] };
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, DISCOVERY_RESPONSE, response);
+  readMessage(bytes, DISCOVERY_RESPONSE, response);
   return response;
 }

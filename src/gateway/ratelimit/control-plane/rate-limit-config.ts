@@ -8,8 +8,9 @@ import {
   MalformedMessage,
   message,
   number,
-  ProtobufReader,
+  type ProtobufReader,
   type ReadField,
+  readMessage,
   text,
 } from '../../protobuf/reader.ts';
 import { NUMBERED_UNITS } from '../messages/units.ts';
@@ -61,7 +62,7 @@ const POLICY: Fields<Target> = {
   }),
   3: flag('unlimited'),
   4: optional('name'),
-  5: (reader, { value }) => append(value, 'replaces', read(reader, REPLACED, { name: '' })),
+  5: (reader, { value }) => append(value, 'replaces', reader.message(REPLACED, { name: '' })),
 };
 
 const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
@@ -72,7 +73,7 @@ const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
       ...{ unit: undefined, requests_per_unit: 0, unlimited: undefined },
       ...{ name: undefined, replaces: undefined },
     };
-    read(reader, POLICY, { value: value.rate_limit as Draft });
+    reader.message(POLICY, { value: value.rate_limit as Draft });
   },
   4: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
   5: flag('shadow_mode'),
@@ -93,7 +94,7 @@ function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft
     ...{ shadow_mode: undefined, quota_mode: undefined, detailed_metric: undefined },
     ...{ metadata: undefined, descriptors: undefined },
   };
-  read(reader, DESCRIPTOR, { value, level: { depth: depth + 1, budget } });
+  reader.message(DESCRIPTOR, { value, level: { depth: depth + 1, budget } });
   const policy = value.rate_limit as Draft | undefined;
   if (policy?.unlimited && policy.requests_per_unit === 0) policy.requests_per_unit = undefined;
   value.rate_limit = policy && defined(policy);
@@ -110,13 +111,8 @@ const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
 export function readRateLimitConfig(bytes: Buffer): RuleFile {
   const value: Draft = { domain: '' };
   const config = { name: '', value, level: { depth: 0, budget: { left: MOST } } };
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, CONFIG, config);
+  readMessage(bytes, CONFIG, config);
   return { name: config.name || String(value.domain), value };
-}
-
-function read<T>(reader: ProtobufReader, fields: Fields<T>, target: T): T {
-  message(fields)(reader, target);
-  return target;
 }
 
 function append(value: Draft, key: string, item: unknown): void {

@@ -1,5 +1,5 @@
 /** The field numbers are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
-import { type Fields, message, number, ProtobufReader } from '../../protobuf/reader.ts';
+import { type Fields, message, number, readMessage } from '../../protobuf/reader.ts';
 import {
   addDescriptor,
   addEntry,
@@ -49,12 +49,10 @@ const HITS: Fields<CallDescriptor> = {
 
 const DESCRIPTOR: Fields<CallDescriptor> = {
   1: (reader, descriptor) => {
-    reader.fieldsUntil(reader.endOfValue(), ENTRY, addEntry(descriptor));
+    reader.message(ENTRY, addEntry(descriptor));
   },
   2: (reader, descriptor) => {
-    const limit = newOverride();
-    reader.fieldsUntil(reader.endOfValue(), LIMIT, limit);
-    descriptor.limit = limit;
+    descriptor.limit = reader.message(LIMIT, newOverride());
   },
   3: (reader, descriptor) => {
     // Without a value it is 0, which is another thing than none.
@@ -71,7 +69,7 @@ const CALL: Fields<RateLimitCall> = {
     call.domain = reader.utf8();
   },
   2: (reader, call) => {
-    reader.fieldsUntil(reader.endOfValue(), DESCRIPTOR, addDescriptor(call));
+    reader.message(DESCRIPTOR, addDescriptor(call));
   },
   3: number((call, value) => {
     call.hitsAddend = value;
@@ -80,7 +78,5 @@ const CALL: Fields<RateLimitCall> = {
 
 /** Throws MalformedMessage, or a RefusedCall for a call with more than Envoy sends. */
 export function readCall(bytes: Buffer): RateLimitCall {
-  const call = newCall();
-  new ProtobufReader(bytes).fieldsUntil(bytes.length, CALL, call);
-  return call;
+  return readMessage(bytes, CALL, newCall());
 }

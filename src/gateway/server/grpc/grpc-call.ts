@@ -8,14 +8,14 @@ import { type GrpcStatus, statusOfError } from './status.ts';
  * In bytes. If a check is refused, a proxy that fails open lets the request through. So this is above what a client can
  * make Envoy send: 60 KiB of headers, with a path that Envoy sends twice and three times as long (`"` as %22).
  */
-const MAX_MESSAGE_BYTES = 512 * 1024;
+export const MAX_MESSAGE_BYTES = 512 * 1024;
 
 const HEADERS: [string, string][] = [
   [':status', '200'],
   ['content-type', 'application/grpc'],
 ];
-const HEAD = headerBlock(HEADERS);
-const OK = headerBlock([['grpc-status', '0']]);
+export const HEAD = headerBlock(HEADERS);
+export const OK = headerBlock([['grpc-status', '0']]);
 
 /** Answers one call. Throws MalformedMessage. */
 export type Method = (call: GrpcCall, message: Buffer) => void;
@@ -111,7 +111,7 @@ export function refuseCall(stream: Http2Stream, status: GrpcStatus): void {
   stream.refuse(refusalOf(status));
 }
 
-const trailersOf = remembered(({ code, message }) =>
+export const trailersOf = remembered(({ code, message }) =>
   headerBlock([
     ['grpc-status', String(code)],
     ['grpc-message', message],

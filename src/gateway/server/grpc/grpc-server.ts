@@ -11,6 +11,7 @@ import { type CallerOptions, compileSecretCheck } from '../callers.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import type { HandleCheck, PendingCheck } from '../handler.ts';
+import { type ClientStream, ClientStreams, type TakeMessage } from './client-stream.ts';
 import { GrpcCall, type Method, refuseCall } from './grpc-call.ts';
 import { createHealth } from './health.ts';
 import { secureConnections } from './secure-connections.ts';
@@ -26,9 +27,21 @@ interface UnaryService {
   handle(call: UnaryCall, message: Buffer, headers: HeaderFields): void;
 }
 
+/** It has one method, whose calls stay open while their callers send messages. */
+interface StreamService {
+  /** `envoy.service.accesslog.v3.AccessLogService` */
+  readonly name: string;
+  readonly method: string;
+  readonly take: TakeMessage;
+}
+
 export type UnaryCall = Pick<GrpcCall, 'isGone' | 'answer' | 'fail'>;
 
-interface GrpcServerOptions<Answer> extends CallerOptions {
+interface StreamOptions extends CallerOptions {
+  readonly streamServices: readonly StreamService[];
+}
+
+interface GrpcServerOptions<Answer> extends StreamOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
   readonly tls: GrpcTls | undefined;
@@ -54,14 +67,21 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
     [`${HEALTH}/List`, health.list],
     [`${HEALTH}/Watch`, health.watch],
   ]);
+  const streams = new ClientStreams();
+  const openStream = streamOpener(options, knowsSecret, streams);
   const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
   const http2 = createHttp2Server();
 
   const answerOn = (connection: Socket, guard: ConnectionGuard) => {
     const address = guard.connection.remoteAddress ?? '';
+    const ofConnection = new Set<ClientStream>();
     http2.open(connection, guard, (stream) => {
       connections.hasRequest(guard.connection);
-      answerStream(stream, address, methods);
+      const { ':path': path, 'content-type': type } = stream.headers;
+      const method = methods.get(String(path));
+      if (!CONTENT_TYPE.test(String(type))) stream.refuse(UNSUPPORTED_MEDIA_TYPE);
+      else if (method !== undefined) stream.listener = new GrpcCall(stream, address, method);
+      else openStream(String(path), stream, ofConnection);
     });
   };
   const secure = options.tls && secureConnections(options.tls, answerOn);
@@ -82,28 +102,37 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
     async close(withinMs: number): Promise<void> {
       health.close();
       http2.close();
+      streams.close();
       secure?.close();
       await connections.ended(withinMs);
     },
   };
 }
 
-function answerStream(
-  stream: Http2Stream,
-  address: string,
-  methods: ReadonlyMap<string, Method>,
-): void {
-  const { ':path': path, 'content-type': type } = stream.headers;
-  if (!CONTENT_TYPE.test(String(type))) {
-    stream.refuse(UNSUPPORTED_MEDIA_TYPE);
-    return;
-  }
-  const method = methods.get(String(path));
-  if (method === undefined) refuseCall(stream, UNKNOWN_METHOD);
-  else stream.listener = new GrpcCall(stream, address, method);
-}
-
 type KnowsSecret = ReturnType<typeof compileSecretCheck>;
+
+/** A caller without the secret is refused before it has sent a message. */
+function streamOpener(
+  { streamServices, onUnauthorized }: StreamOptions,
+  knowsSecret: KnowsSecret,
+  streams: ClientStreams,
+) {
+  const takers = new Map(
+    streamServices.map(({ name, method, take }): [string, TakeMessage] => [
+      `/${name}/${method}`,
+      take,
+    ]),
+  );
+  return (path: string, stream: Http2Stream, ofConnection: Set<ClientStream>): void => {
+    const take = takers.get(path);
+    if (take === undefined) refuseCall(stream, UNKNOWN_METHOD);
+    else if (knowsSecret(stream.headers)) streams.open(stream, take, ofConnection);
+    else {
+      onUnauthorized();
+      refuseCall(stream, UNAUTHORIZED);
+    }
+  };
+}
 
 function serviceMethod(
   service: UnaryService,

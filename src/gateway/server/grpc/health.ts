@@ -1,5 +1,5 @@
 /** The health service of gRPC: Check, List and Watch (github.com/grpc/grpc/blob/master/doc/health-checking.md). */
-import { type Fields, ProtobufReader, text } from '../../protobuf/reader.ts';
+import { type Fields, readMessage, text } from '../../protobuf/reader.ts';
 import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import type { GrpcCall } from './grpc-call.ts';
 import { STOPPING, UNKNOWN_SERVICE } from './status.ts';
@@ -15,11 +15,8 @@ const REQUEST: Fields<{ service: string }> = { 1: text('service') };
 export function createHealth(services: readonly string[]) {
   let status = SERVING;
   const watches = new Set<GrpcCall>();
-  const isKnown = (message: Buffer) => {
-    const request = { service: '' };
-    new ProtobufReader(message).fieldsUntil(message.length, REQUEST, request);
-    return services.includes(request.service);
-  };
+  const isKnown = (message: Buffer) =>
+    services.includes(readMessage(message, REQUEST, { service: '' }).service);
   return {
     /** Throws MalformedMessage, as `watch` does. */
     check(call: GrpcCall, message: Buffer): void {

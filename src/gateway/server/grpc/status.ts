@@ -17,6 +17,14 @@ export const UNAUTHORIZED: GrpcStatus = {
   message: 'The proxy secret is missing or wrong.',
 };
 export const TOO_LONG: GrpcStatus = { code: 8, message: 'The message is too long.' };
+export const REFUSED_MESSAGE: GrpcStatus = {
+  code: 8,
+  message: 'A message is too long, or compressed.',
+};
+export const TOO_MANY_STREAMS: GrpcStatus = {
+  code: 8,
+  message: 'The connection has too many open streams.',
+};
 export const UNKNOWN_METHOD: GrpcStatus = { code: 12, message: 'The method is unknown.' };
 export const NOT_ONE_MESSAGE: GrpcStatus = { code: 12, message: 'Send one complete message.' };
 export const UNKNOWN_ENCODING: GrpcStatus = {

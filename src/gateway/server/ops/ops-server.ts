@@ -76,6 +76,8 @@ export interface Health {
   /** They do not change readiness. */
   readonly unseenHeaders: readonly UnseenHeader[];
   readonly unresponsiveWorkers?: readonly number[];
+  /** Policies that reserve units while no gateway gets the outcome of a request. */
+  readonly unsettledPolicies: readonly string[];
 }
 
 interface HealthOptions {
@@ -92,15 +94,18 @@ function addHealthRoutes(
 ): void {
   server.get('/livez', () => ({ status: 'ok' }));
   server.get('/readyz', (_request, reply) => {
-    const { ready, degraded, unseenHeaders, unresponsiveWorkers = [] } = health();
+    const { ready, degraded, unseenHeaders, unsettledPolicies, ...others } = health();
+    const { unresponsiveWorkers = [] } = others;
     const unresponsive = unresponsiveWorkers.length > 0 && {
       unresponsive_workers: unresponsiveWorkers,
     };
     if (!ready) return reply.code(503).send({ status: 'not_ready', ...unresponsive });
+    const unsettled = unsettledPolicies.length > 0 && { unsettled_policies: unsettledPolicies };
     const unseen = unseenHeaders.map(({ dialect, header }) => ({ dialect, header }));
     return reply.send({
-      status: degraded || unresponsive ? 'degraded' : 'ok',
+      status: degraded || unresponsive || unsettled ? 'degraded' : 'ok',
       ...unresponsive,
+      ...unsettled,
       ...(unseen.length > 0 && { unseen_headers: unseen }),
     });
   });

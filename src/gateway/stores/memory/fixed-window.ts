@@ -6,7 +6,8 @@
  */
 import { fixedWindowAt, type Window } from '../../core/counting/calendar.ts';
 import { changesCount, MAX_FIXED_UNITS, type QuotaState } from '../../core/counting/store.ts';
-import type { Meter, MeteredRequest } from './meter.ts';
+import type { Meter, MeteredPart, MeteredRequest } from './meter.ts';
+import { surplusUnits } from './settled.ts';
 
 export class FixedWindow implements Meter {
   used = false;
@@ -41,6 +42,17 @@ export class FixedWindow implements Meter {
       resetAfterMs: count === 0 ? 0 : leftMs,
       retryAfterMs: fits(request, count) ? 0 : leftMs,
     };
+  }
+
+  settle({ quota, momentMs, reserved, used }: MeteredPart, nowMs: number): number | undefined {
+    const window = fixedWindowAt(quota, nowMs);
+    const count = this.#countIn(window);
+    const more = used - reserved;
+    if (more <= 0 && (momentMs < window.startMs || count === 0)) return undefined;
+    const units = more > 0 ? surplusUnits(quota.limit, more, MAX_FIXED_UNITS - count) : more;
+    this.#count = Math.max(0, count + units);
+    this.#enter(window);
+    return Math.max(0, more - units);
   }
 
   #enter({ startMs, endMs }: Window): void {

@@ -1,4 +1,10 @@
 /** Counts in this process. It is also the model for the Redis script: tests compare every answer of the two. */
+import type {
+  SettledPart,
+  Settlement,
+  SettlementStore,
+  SettleResult,
+} from '../../core/counting/settlement.ts';
 import {
   type Algorithm,
   changesCount,
@@ -14,6 +20,7 @@ import {
 import { FixedWindow } from './fixed-window.ts';
 import { type IndebtedRequest, type Meter, MeterTable } from './meter.ts';
 import { Remainders } from './remainders.ts';
+import { Settled } from './settled.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';
 import { WindowLog } from './window-log.ts';
@@ -31,19 +38,25 @@ export const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
   'fixed-window': () => new FixedWindow(),
 };
 
-export class MemoryStore implements QuotaStore, QuotaReader {
+export class MemoryStore implements QuotaStore, QuotaReader, SettlementStore {
   readonly #now: () => number;
   readonly #meters: MeterTable<Meter>;
   readonly #remainders: Remainders;
+  readonly #settled: Settled;
 
   constructor({ now, maxKeys }: MemoryStoreOptions) {
     this.#now = now;
     this.#meters = new MeterTable(maxKeys);
     this.#remainders = new Remainders(maxKeys);
+    this.#settled = new Settled(maxKeys);
   }
 
   get size(): number {
     return this.#meters.size;
+  }
+
+  has(key: string): boolean {
+    return this.#meters.get(key) !== undefined;
   }
 
   take(descriptors: readonly Descriptor[]): TakeResult {
@@ -66,9 +79,39 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     return { states, nowMs };
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
+  /** Rejects with a StoreError (`overloaded`) if it remembers too many settlements. */
+  settle(settlement: Settlement): SettleResult | Promise<SettleResult> {
+    const nowMs = this.#now();
+    try {
+      const refused = this.#settled.begin(settlement, nowMs);
+      if (refused === undefined)
+        return { parts: settlement.parts.map((part) => this.#settlePart(part, nowMs)) };
+      return { parts: settlement.parts.map(() => ({ state: refused, cut: 0 })) };
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async reset(keys: readonly string[], settled: readonly string[] = []): Promise<void> {
     // Calls that were admitted stay known: their responses have yet to end.
     for (const key of keys) this.#meters.delete(key);
+    for (const key of settled) this.#settled.noteReset(key, this.#now());
+  }
+
+  #settlePart(part: SettledPart, nowMs: number): SettleResult['parts'][number] {
+    const { key, quota, reserved, used } = part;
+    if (this.#settled.isReset(part, nowMs)) return { state: 'reset', cut: 0 };
+    if (used === reserved) return { state: 'settled', cut: 0 };
+    const known = this.#meters.get(key);
+    const meter = known ?? NEW_METER[quota.algorithm](quota);
+    meter.fits({ quota, cost: 0 }, nowMs);
+    const cut = meter.settle(part, nowMs);
+    if (cut === undefined) return { state: 'gone', cut: 0 };
+    if (known === undefined) {
+      this.#meters.add(key, meter);
+      this.#meters.evict(1, nowMs);
+    }
+    return { state: 'settled', cut };
   }
 
   #count(descriptors: readonly Descriptor[], isAdmitted: boolean): TakeResult {

@@ -1,6 +1,9 @@
+import type { SettledPart } from '../../core/counting/settlement.ts';
 import type { Descriptor, Quota, QuotaState } from '../../core/counting/store.ts';
 
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
+
+export type MeteredPart = Omit<SettledPart, 'key'>;
 
 /** A request with what its token bucket owes at least, because it owes it under the previous name. In units x windowMs. */
 export interface IndebtedRequest extends MeteredRequest {
@@ -20,6 +23,11 @@ export interface Meter extends Kept {
    * but never make it grow without end, nor lengthen a wait beyond what a full quota needs.
    */
   record(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState;
+  /**
+   * Called after `fits` with a cost of 0, for the same moment, if `used` differs from `reserved`. Returns the units of a
+   * surplus that it left out; undefined if what was to be given back no longer counts.
+   */
+  settle(part: MeteredPart, nowMs: number): number | undefined;
   debtAt?(quota: Quota, nowMs: number): number;
 }
 

@@ -5,7 +5,7 @@
  *
  * This is the model for lua/includes/remainders.lua and lua/includes/admitted-calls.lua.
  */
-import { admittedCallsLastMs, type Descriptor, isCharge } from '../../core/counting/store.ts';
+import { type Descriptor, isCharge } from '../../core/counting/store.ts';
 import { MeterTable } from './meter.ts';
 
 export class Remainders {
@@ -118,4 +118,9 @@ class AdmittedCalls {
     this.#lastMs = Math.min(this.#lastMs, nowMs);
     return Math.floor(nowMs / this.#windowMs) - Math.floor(this.#lastMs / this.#windowMs);
   }
+}
+
+/** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */
+function admittedCallsLastMs(windowMs: number): number {
+  return Math.max(3 * windowMs, 600_000);
 }

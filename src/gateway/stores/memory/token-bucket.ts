@@ -2,13 +2,15 @@
  * Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). Debt is counted in units x windowMs, and every millisecond
  * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
+import { MAX_SETTLED } from '../../core/counting/settlement.ts';
 import {
   changesCount,
   type Quota,
   type QuotaState,
   unitsNeeded,
 } from '../../core/counting/store.ts';
-import type { IndebtedRequest, Meter, MeteredRequest } from './meter.ts';
+import type { IndebtedRequest, Meter, MeteredPart, MeteredRequest } from './meter.ts';
+import { surplusUnits } from './settled.ts';
 
 export class TokenBucket implements Meter {
   used = false;
@@ -46,6 +48,27 @@ export class TokenBucket implements Meter {
       resetAfterMs: Math.ceil(debt / limit),
       retryAfterMs: Math.max(0, Math.ceil(excess / limit)),
     };
+  }
+
+  settle({ quota, momentMs, reserved, used }: MeteredPart, nowMs: number): number | undefined {
+    const { limit, windowMs } = quota;
+    const debt = this.debtAt(quota, nowMs);
+    const more = used - reserved;
+    let cut = 0;
+    if (more > 0) {
+      const units = surplusUnits(limit, more, (MAX_SETTLED - debt) / windowMs);
+      this.#debt = debt + units * windowMs;
+      cut = more - units;
+    } else {
+      // What has flowed back since the reservation cannot be given back once more.
+      const left = reserved * windowMs - limit * Math.max(0, nowMs - momentMs);
+      const back = Math.min(-more * windowMs, left, debt);
+      if (back <= 0) return undefined;
+      this.#debt = debt - back;
+    }
+    this.#atMs = nowMs;
+    this.expiresMs = nowMs + Math.ceil(this.#debt / limit);
+    return cut;
   }
 
   debtAt({ limit }: Quota, nowMs: number): number {

@@ -2,13 +2,15 @@
  * Approximate sliding window. It adds the units of the current window to those of the previous one, weighted by the part
  * of it that lies within the last `windowMs`. Windows are aligned to the epoch. Sums stay below 2^53, so they are exact.
  */
+import { MAX_SETTLED } from '../../core/counting/settlement.ts';
 import {
   changesCount,
   type Quota,
   type QuotaState,
   unitsNeeded,
 } from '../../core/counting/store.ts';
-import type { Meter, MeteredRequest } from './meter.ts';
+import type { Meter, MeteredPart, MeteredRequest } from './meter.ts';
+import { surplusUnits } from './settled.ts';
 
 export class WindowCounter implements Meter {
   used = false;
@@ -51,6 +53,27 @@ export class WindowCounter implements Meter {
       resetAfterMs: current > 0 ? leftMs + windowMs : previous > 0 ? leftMs : 0,
       retryAfterMs: this.#waitMs(quota, cost, nowMs),
     };
+  }
+
+  settle({ quota, momentMs, reserved, used }: MeteredPart, nowMs: number): number | undefined {
+    let [current, previous] = this.#countsAt(nowMs);
+    const window = this.#windowOf(nowMs);
+    const momentWindow = Math.min(this.#windowOf(momentMs), window);
+    const more = used - reserved;
+    let cut = 0;
+    if (more > 0) {
+      const units = surplusUnits(quota.limit, more, MAX_SETTLED / this.#windowMs - current);
+      current += units;
+      cut = more - units;
+    } else if (momentWindow === window && current > 0) {
+      current = Math.max(0, current + more);
+    } else if (momentWindow === window - 1 && previous > 0) {
+      previous = Math.max(0, previous + more);
+    } else {
+      return undefined;
+    }
+    [this.#window, this.#current, this.#previous] = [window, current, previous];
+    return cut;
   }
 
   /** Milliseconds until a request of this cost fits, either in this window or in the next one. */

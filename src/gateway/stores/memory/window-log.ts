@@ -3,7 +3,7 @@
  * younger than the window.
  */
 import { changesCount, type QuotaState, unitsNeeded } from '../../core/counting/store.ts';
-import type { Meter, MeteredRequest } from './meter.ts';
+import type { Meter, MeteredPart, MeteredRequest } from './meter.ts';
 
 const FIRST_CAPACITY = 4;
 const SMALL = 64;
@@ -26,6 +26,8 @@ export class WindowLog implements Meter {
   #forgotten = 0;
   #head = 0;
   #length = 0;
+  /** So many of the oldest requests cost one unit, and no request before them that was kept cost more. */
+  #plain = 0;
   /** The place of the first request that counts. Set by `fits`. */
   #first = 0;
   readonly #windowMs: number;
@@ -66,6 +68,27 @@ export class WindowLog implements Meter {
     };
   }
 
+  /** Drops one request of that millisecond, if it cost one unit, as those before it that are kept. */
+  settle({ momentMs, reserved, used }: MeteredPart): number | undefined {
+    if (used > reserved) return used - reserved;
+    const place = this.#firstPlace(this.#first, (each) => this.#stampAt(each) >= momentMs);
+    const isFound = place < this.#plain && this.#stampAt(place) === momentMs;
+    if (reserved !== 1 || !isFound) return undefined;
+    for (let next = place + 1; next < this.#length; next++) this.#shift(next);
+    this.#length--;
+    this.#plain--;
+    return 0;
+  }
+
+  /** Moves a request one place forward, after one unit before it was dropped. */
+  #shift(place: number): void {
+    const size = this.#stampsMs.length;
+    const to = (this.#head + place - 1) % size;
+    const total = this.#totalAt(place);
+    this.#stampsMs[to] = this.#stampAt(place);
+    if (this.#totals !== undefined) this.#totals[to] = total - 1;
+  }
+
   #waitMs(units: number, nowMs: number): number {
     return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
   }
@@ -74,10 +97,12 @@ export class WindowLog implements Meter {
   #refund(units: number): void {
     const wanted = Math.max(this.#forgotten, this.#totalAt(this.#length - 1) - units);
     this.#length = this.#firstPlace(0, (place) => this.#totalAt(place) >= wanted);
-    if (wanted === this.#forgotten) return;
-    const last = (this.#head + this.#length) % this.#stampsMs.length;
-    if (this.#totals !== undefined) this.#totals[last] = wanted;
-    this.#length++;
+    if (wanted !== this.#forgotten) {
+      const last = (this.#head + this.#length) % this.#stampsMs.length;
+      if (this.#totals !== undefined) this.#totals[last] = wanted;
+      this.#length++;
+    }
+    this.#plain = Math.min(this.#plain, this.#length);
   }
 
   /** Adds units, then drops the oldest until `most` are left. May drop a part of a request's units. */
@@ -135,6 +160,7 @@ export class WindowLog implements Meter {
     const ahead = this.#firstAfter(nowMs);
     const units = this.#unitsFrom(ahead);
     this.#length = ahead;
+    this.#plain = Math.min(this.#plain, ahead);
     this.#append(units, nowMs);
   }
 
@@ -142,9 +168,11 @@ export class WindowLog implements Meter {
     this.#forgotten = this.#totalAt(requests - 1);
     this.#head = (this.#head + requests) % this.#stampsMs.length;
     this.#length -= requests;
+    this.#plain = Math.max(0, this.#plain - requests);
   }
 
   #append(units: number, nowMs: number): void {
+    if (units === 1 && this.#plain === this.#length) this.#plain++;
     if (this.#length === this.#stampsMs.length) this.#grow();
     if (units !== 1) this.#totals ??= this.#copied((place) => this.#totalAt(place));
     const place = (this.#head + this.#length) % this.#stampsMs.length;

@@ -1,7 +1,9 @@
 /** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
+import { MAX_SETTLE_WITHIN_MS } from '../../core/counting/settlement.ts';
 import type { RedisClient } from './client.ts';
 import { type CountingConnection, callRedis } from './counting-connection.ts';
 import { withDeadline } from './failures.ts';
+import { readLuaScript } from './lua-script.ts';
 
 /** Counters were reset. The message is a JSON list of the keys, or empty. */
 export const RESET_CHANNEL = 'hg:v1:reset';
@@ -45,24 +47,48 @@ export function listenTo(
 
 const GROUP_SIZE = 500;
 
+const RESET_SCRIPT = readLuaScript('reset');
+const READ_SERVER_CLOCK = -1;
+
+export interface Reset {
+  readonly keys: readonly string[];
+  /** Those of the keys beside which the moment is kept, so that settlements of earlier reservations do nothing. */
+  readonly settled: readonly string[];
+  /** Replaces the clock of the server in tests. */
+  readonly nowMs: number | undefined;
+}
+
 /**
  * Deletes the keys, and announces it after that: a gateway that receives the message finds the counters reset. The
  * deadline, in milliseconds, applies to each group of 500 keys.
  */
 export async function resetKeys(
   connection: CountingConnection,
-  keys: readonly string[],
+  { keys, settled, nowMs = READ_SERVER_CLOCK }: Reset,
   deadlineMs: number,
 ): Promise<void> {
+  const isSettled = new Set(settled);
+  const reset = (key: string) =>
+    isSettled.has(key)
+      ? callRedis(
+          connection,
+          'eval',
+          RESET_SCRIPT,
+          2,
+          key,
+          `${key}:reset`,
+          nowMs,
+          MAX_SETTLE_WITHIN_MS,
+        )
+      : callRedis(connection, 'del', key);
+  const resetGroup = async (group: readonly string[]) => {
+    // One command per key, because in a cluster keys may be on different nodes.
+    await Promise.all(group.map(reset));
+    await callRedis(connection, 'publish', RESET_CHANNEL, JSON.stringify(group));
+  };
   for (let first = 0; first < keys.length; first += GROUP_SIZE) {
-    await withDeadline(reset(connection, keys.slice(first, first + GROUP_SIZE)), deadlineMs);
+    await withDeadline(resetGroup(keys.slice(first, first + GROUP_SIZE)), deadlineMs);
   }
-}
-
-async function reset(connection: CountingConnection, keys: readonly string[]): Promise<void> {
-  // One command per key, because in a cluster keys may be on different nodes.
-  await Promise.all(keys.map((key) => callRedis(connection, 'del', key)));
-  await callRedis(connection, 'publish', RESET_CHANNEL, JSON.stringify(keys));
 }
 
 export function keysIn(message: string): string[] {

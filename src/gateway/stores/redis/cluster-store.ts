@@ -2,16 +2,22 @@
  * Counts in a Redis Cluster. A script call may use the keys of one slot only, so every slot has its own store and batches.
  *
  * A request with keys in several slots takes from one slot after the other, narrowest limit first. No limit is ever
- * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken. Slots with refunds come last,
+ * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken, except those of limits that
+ * charge afterwards: they are given back after the answer, as a settlement. Slots with refunds come last,
  * so that no request gets units back and is denied by a slot without refunds. Slots with equal limits keep their order, so
  * the previous name of a client comes before its current one: it has all counts and denies first.
  */
-import calculateSlot from 'cluster-key-slot';
+import { randomUUID } from 'node:crypto';
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
 import {
-  changesCount,
+  MAX_SETTLE_WITHIN_MS,
+  type SettledPart,
+  type Settlement,
+  type SettlementStore,
+  type SettleResult,
+} from '../../core/counting/settlement.ts';
+import {
   type Descriptor,
-  isCharge,
   type PeekResult,
   type QuotaReader,
   type QuotaState,
@@ -19,24 +25,31 @@ import {
   StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';
+import { EarlierSlots } from './earlier-slots.ts';
 import { withDeadline } from './failures.ts';
 import { createInFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
-import type { IndebtedDescriptor } from './take-script.ts';
+import { bySlot, narrowestFirst } from './slots.ts';
 
-interface StoreOptions extends Omit<RedisStoreOptions, 'inFlight'> {
+interface ClusterStoreOptions extends RedisStoreOptions {
+  /** Gets what could not be given back. Settle it until that succeeds, or it ends. */
+  readonly onUnsettled?: (settlement: Settlement) => void;
+}
+
+interface StoreOptions extends Omit<ClusterStoreOptions, 'inFlight'> {
   readonly maxInFlight: number;
 }
 
 export function storeOfTarget({ kind }: RedisTarget, { maxInFlight, ...rest }: StoreOptions) {
-  const options = { ...rest, inFlight: createInFlight(maxInFlight) };
+  const inFlight = createInFlight(maxInFlight);
+  const options = { ...rest, inFlight, settlementsInFlight: createInFlight(maxInFlight) };
   return kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
 }
 
-export class ClusterStore implements QuotaStore, QuotaReader {
-  readonly #options: RedisStoreOptions;
+export class ClusterStore implements QuotaStore, QuotaReader, SettlementStore {
+  readonly #options: ClusterStoreOptions;
   readonly #stores = new Map<number, RedisStore>();
 
-  constructor(options: RedisStoreOptions) {
+  constructor(options: ClusterStoreOptions) {
     this.#options = options;
   }
 
@@ -64,7 +77,7 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
     const states = new Map<Descriptor, QuotaState | undefined>();
     let nowMs = 0;
-    const readings = bySlot(descriptors).map(async ({ slot, descriptors: group }) => {
+    const readings = bySlot(descriptors).map(async ({ slot, members: group }) => {
       const result = await this.#storeOf(slot).peek(group);
       for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
       nowMs = Math.max(nowMs, result.nowMs);
@@ -73,13 +86,25 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     return { states: descriptors.map((each) => states.get(each) as QuotaState), nowMs };
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#storeOf(0).reset(keys);
+  async reset(keys: readonly string[], settled?: readonly string[]): Promise<void> {
+    await this.#storeOf(0).reset(keys, settled);
+  }
+
+  /** Each slot has a mark of its own. If one fails, the others have settled, and answer `repeated` the next time. */
+  async settle({ parts, ...settlement }: Settlement): Promise<SettleResult> {
+    const results = new Map<SettledPart, PartResult>();
+    const slots = bySlot(parts).map(async ({ slot, members }) => {
+      const result = await this.#storeOf(slot).settle({ ...settlement, parts: members });
+      for (const [i, part] of members.entries()) results.set(part, result.parts[i] as PartResult);
+    });
+    const failed = (await Promise.allSettled(slots)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    return { parts: parts.map((part) => results.get(part) as PartResult) };
   }
 
   async #takeSlotBySlot(
     descriptors: readonly Descriptor[],
-    groups: readonly SlotGroup[],
+    groups: ReturnType<typeof bySlot<Descriptor>>,
     progress: Progress,
   ): Promise<TakeResult> {
     const states = new Map<Descriptor, QuotaState>();
@@ -100,22 +125,32 @@ export class ClusterStore implements QuotaStore, QuotaReader {
       for (const [i, descriptor] of group.entries()) {
         const state = result.states[i] as QuotaState;
         const taken = result.admitted ? given[i]?.cost : state.taken;
-        states.set(descriptor, taken === undefined ? state : { ...state, taken });
-        if (taken !== undefined) earlier.took(descriptor, taken);
+        if (descriptor.givesBack) states.set(descriptor, { ...state, takenAtMs: result.nowMs });
+        else states.set(descriptor, taken === undefined ? state : { ...state, taken });
+        if (taken !== undefined) earlier.took(descriptor, taken, result.nowMs);
       }
       nowMs = result.nowMs;
       admitted &&= result.admitted;
     };
-    for (const { slot, descriptors: group } of groups) {
+    for (const { slot, members: group } of groups) {
       if (admitted) {
         await take(slot, group);
-        if (!admitted) progress.denial = result();
+        if (admitted) continue;
+        progress.denial = result();
+        this.#giveBack(earlier.owed, nowMs);
       } else {
         // A denied request takes from later slots what it takes of itself.
         for (const each of group) if (earlier.leaves(each)) await take(slot, [each]);
       }
     }
     return result();
+  }
+
+  /** The denial does not wait for it. */
+  #giveBack(parts: readonly SettledPart[], nowMs: number): void {
+    if (parts.length === 0) return;
+    const settlement = { id: randomUUID(), endsMs: nowMs + MAX_SETTLE_WITHIN_MS, parts };
+    this.settle(settlement).catch(() => this.#options.onUnsettled?.(settlement));
   }
 
   #storeOf(slot: number): RedisStore {
@@ -128,37 +163,6 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   }
 }
 
-/** What a request did in earlier slots, which the script in a later slot cannot read. */
-class EarlierSlots {
-  /** What token buckets owed before the take, in units x windowMs. */
-  readonly #debts = new Map<string, number>();
-  readonly #taken = new Map<string, number>();
-
-  readonly onDebt = ({ key }: Descriptor, debt: number): void => {
-    this.#debts.set(key, debt);
-  };
-
-  took({ key }: Descriptor, units: number): void {
-    this.#taken.set(key, units);
-  }
-
-  /** Whether a denied request takes something here. A charge takes as much as under the previous name. */
-  leaves(descriptor: Descriptor): boolean {
-    if (isCharge(descriptor)) return this.#taken.get(descriptor.previousKey ?? '') !== 0;
-    return changesCount(descriptor, false);
-  }
-
-  descriptorFor(descriptor: Descriptor, isDenied: boolean): IndebtedDescriptor {
-    const { previousKey = '', quota } = descriptor;
-    const leastDebt = this.#debts.get(previousKey);
-    const units = isDenied && isCharge(descriptor) ? this.#taken.get(previousKey) : undefined;
-    if (leastDebt === undefined && units === undefined) return descriptor;
-    const charge =
-      units === undefined ? {} : { cost: units, quota: { ...quota, remainder: 'taken' as const } };
-    return { ...descriptor, ...charge, ...(leastDebt !== undefined && { leastDebt }) };
-  }
-}
-
 /** The units that an admitted request took are its cost, so its states do not list them. */
 function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState | undefined {
   if (state === undefined || !admitted) return state;
@@ -166,38 +170,9 @@ function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState |
   return rest;
 }
 
+type PartResult = SettleResult['parts'][number];
+
 interface Progress {
   readonly endMs: number;
   denial: TakeResult | undefined;
-}
-
-interface SlotGroup {
-  readonly slot: number;
-  readonly descriptors: Descriptor[];
-}
-
-function bySlot(descriptors: readonly Descriptor[]): SlotGroup[] {
-  const groups: SlotGroup[] = [];
-  for (const descriptor of descriptors) {
-    const slot = calculateSlot(descriptor.key);
-    const group = groups.find((each) => each.slot === slot);
-    if (group === undefined) groups.push({ slot, descriptors: [descriptor] });
-    else group.descriptors.push(descriptor);
-  }
-  return groups;
-}
-
-/** Orders groups by the lowest rate among their limits. The lowest rate is the most likely to deny. */
-function narrowestFirst(a: SlotGroup, b: SlotGroup): number {
-  return Number(hasRefund(a)) - Number(hasRefund(b)) || lowestRate(a) - lowestRate(b);
-}
-
-function hasRefund({ descriptors }: SlotGroup): boolean {
-  return descriptors.some(({ cost }) => cost < 0);
-}
-
-function lowestRate({ descriptors }: SlotGroup): number {
-  return Math.min(
-    ...descriptors.map(({ quota, cost }) => quota.limit / Math.max(1, cost) / quota.windowMs),
-  );
 }

@@ -69,15 +69,21 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
   } while (cursor !== '0' && seen.size < SAMPLED_KEYS);
   const isExact = cursor === '0';
   const ours = [...seen].filter((key) => key.startsWith(KEY_PREFIX));
-  const share = seen.size === 0 ? 0 : ours.length / seen.size;
-  const activeWindows = isExact ? ours.length : Math.round(total * share);
-  const memoryBytes = withMemory ? (await averageBytes(server, ours)) * activeWindows : undefined;
+  const inAll = (sampled: readonly string[]) =>
+    isExact ? sampled.length : Math.round((total * sampled.length) / Math.max(1, seen.size));
+  const activeWindows = inAll(ours.filter((key) => !isMark(key)));
+  const memoryBytes = withMemory ? (await averageBytes(server, ours)) * inAll(ours) : undefined;
   return {
     activeWindows,
     sampledKeys: seen.size,
     isExact,
     memoryBytes: memoryBytes && Math.round(memoryBytes),
   };
+}
+
+/** A mark of lua/settle.lua or lua/reset.lua, which counts nothing. Names of counters have a dot after that of the policy. */
+function isMark(key: string): boolean {
+  return key.endsWith(':reset') || /\}:settled:[^.]*$/.test(key);
 }
 
 async function averageBytes(server: Redis, keys: readonly string[]): Promise<number> {

@@ -9,6 +9,7 @@ import {
 import { readEnvironment } from '../../../../src/gateway/config/settings/environment.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 import { temporaryFile, temporaryFolder } from '../../../support/temporary.ts';
+import { NO_OUTCOMES } from './local-answers.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -51,6 +52,7 @@ type Gateway = NonNullable<Parameters<typeof choiceFindings>[1]>;
 const GATEWAY: Gateway = {
   ...{ digests: ['served'], loadedMs: undefined, hasRefused: false, checks: 0, denied: 0 },
   ...{ untrusted: 0, refused: 0, seenHeaders: new Set<string>() },
+  outcomes: NO_OUTCOMES,
 };
 
 type Choice = Partial<Parameters<typeof choiceFindings>[0]>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gatewayState } from '../../../../src/cli/doctor/gateway-state.ts';
-import { answering, timeouts } from './local-answers.ts';
+import { answering, NO_OUTCOMES, timeouts } from './local-answers.ts';
 
 async function stateOf(metrics: readonly string[]) {
   await using gateway = await answering(() => ({ body: metrics.join('\n') }));
@@ -28,6 +28,10 @@ test('the counters of all series are added, and others are left out', async () =
     'headgate_header_seen{dialect="nginx",header="x-api-key"} 1',
     'headgate_header_seen{dialect="caddy",header="authorization"} 1',
     'headgate_header_seen{dialect="caddy"} 1',
+    'headgate_reservations_total{policy="login"} 7',
+    'headgate_settlements_total{policy="login",channel="settle",result="settled"} 4',
+    'headgate_settlements_total{policy="login",channel="envoy",result="gone"} 1',
+    'headgate_settlements_total{policy="none",channel="settle",result="forged"} 2',
   ]);
   expect(state).toEqual({
     digests: ['old', 'new'],
@@ -38,6 +42,15 @@ test('the counters of all series are added, and others are left out', async () =
     untrusted: 8,
     refused: 4,
     seenHeaders: new Set(['x-api-key', 'authorization']),
+    outcomes: {
+      reservations: new Map([['login', 7]]),
+      settlements: new Map([
+        ['login', 5],
+        ['none', 2],
+      ]),
+      channels: new Set(['settle', 'envoy']),
+      unknownTokens: 2,
+    },
   });
 });
 
@@ -51,6 +64,7 @@ test('a gateway that has counted nothing has zeros, and no time of a reload', as
     untrusted: 0,
     refused: 0,
     seenHeaders: new Set(),
+    outcomes: NO_OUTCOMES,
   });
 });
 

@@ -31,6 +31,11 @@ export async function answering(answer: (request: IncomingMessage) => Answer | u
   return { ...local, asked, url: `http://127.0.0.1:${local.port}` };
 }
 
+export const NO_OUTCOMES = {
+  ...{ reservations: new Map<string, number>(), settlements: new Map<string, number>() },
+  ...{ channels: new Set<string>(), unknownTokens: 0 },
+};
+
 /** The metrics of a gateway of which `doctor` reads some. */
 export interface Metrics {
   digests: string[];
@@ -39,10 +44,13 @@ export interface Metrics {
   untrusted: number;
   refused: number;
   headers: string[];
+  /** Other lines. */
+  more: string[];
 }
 
 export const metricsWith = (changed: Partial<Metrics> = {}): Metrics => ({
   ...{ digests: ['served'], allowed: 0, denied: 0, untrusted: 0, refused: 0, headers: [] },
+  more: [],
   ...changed,
 });
 
@@ -55,6 +63,7 @@ export function metricsText(metrics: Metrics): string {
     `headgate_untrusted_proxy_requests_total{dialect="nginx"} ${metrics.untrusted}`,
     `headgate_strangers_refused_total ${metrics.refused}`,
     ...metrics.headers.map((name) => `headgate_header_seen{dialect="nginx",header="${name}"} 1`),
+    ...metrics.more,
     '',
   ].join('\n');
 }

@@ -10,7 +10,10 @@ const LOGIN = 'client: alice, send: POST /login';
 const GOOD = `{ ${LOGIN}, expect: allow }`;
 
 test.each([
-  ['{ }', '8:9: missing-key: tests[0].steps[0]: must have one of send, store, reload and override'],
+  [
+    '{ }',
+    '8:9: missing-key: tests[0].steps[0]: must have one of send, settle, store, reload and override',
+  ],
   [
     '{ store: down, reload: policies.yaml }',
     '8:9: invalid-value: tests[0].steps[0]: has store and reload, make each of them a step',

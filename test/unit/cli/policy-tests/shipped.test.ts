@@ -68,9 +68,14 @@ test('the page has examples', () => {
   expect(examples.length).toBeGreaterThan(2);
 });
 
+/** The example of the page about policy files, as a whole file. */
+const [, CHARGING = ''] =
+  /## Policy keys\n\n```yaml\n([\s\S]*?)```/.exec(read('docs/charging-afterwards.md')) ?? [];
+
 test.each(examples)('passes as the page shows it:\n%s', async (example) => {
-  const { files } = await runFiles({ 'policies.yaml': POLICIES, 'example_test.yaml': example });
-  const tests = files.flatMap((file) => file.tests);
+  const files = { 'policies.yaml': POLICIES, 'charging.yaml': CHARGING };
+  const run = await runFiles({ ...files, 'example_test.yaml': example });
+  const tests = run.files.flatMap((file) => file.tests);
   expect(tests.filter(({ result }) => result === 'failed')).toEqual([]);
 });
 

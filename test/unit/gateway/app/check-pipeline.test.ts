@@ -45,6 +45,7 @@ function setUp(tracing: Tracing = NO_TRACING) {
     overrides: { current: NO_OVERRIDES },
   };
   const handle = createCheckPipeline({
+    environment: { redis: undefined } as CheckPipelineOptions['environment'],
     policies: { current: policySetFrom(POLICIES) } as CheckPipelineOptions['policies'],
     shared: shared as unknown as CheckPipelineOptions['shared'],
     denials,
@@ -55,6 +56,7 @@ function setUp(tracing: Tracing = NO_TRACING) {
     }),
     telemetry,
     tracing,
+    issueToken: undefined,
     handle: createHandler({
       arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
       onDecided(decision, dialect, durationMs) {

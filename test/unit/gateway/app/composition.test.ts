@@ -142,7 +142,12 @@ test('a gateway is degraded if any of its workers is, and has the headers that a
     forked[index]?.says({ type: 'ready', store: 'counts' });
   }
   const { ops } = await listening;
-  const report: WorkerReport = { metrics: [], degraded: false, unseenHeaders: [] };
+  const report: WorkerReport = {
+    metrics: [],
+    degraded: false,
+    unseenHeaders: [],
+    unsettledPolicies: [],
+  };
   const unseen = (header: string) => ({ dialect: 'nginx', header, requests: 100 });
   const readiness = async (reports: readonly Partial<WorkerReport>[]) => {
     for (const [index, each] of reports.entries())

@@ -15,6 +15,7 @@ function setUp() {
     events: {
       onReset: () => {},
       onOverridesChanged: () => {},
+      onUnsettled: () => {},
       replyTo: async (query) => ({ echo: query }),
     },
     telemetry: { windowsCounted },

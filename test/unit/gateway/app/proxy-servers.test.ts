@@ -7,8 +7,10 @@ import { rateLimitService } from '../../../../src/gateway/app/ratelimit/rate-lim
 import type { RateLimits } from '../../../../src/gateway/app/ratelimit/rate-limits.ts';
 import { readEnvironment } from '../../../../src/gateway/config/settings/environment.ts';
 import { EXEMPT } from '../../../../src/gateway/core/counting/decision.ts';
-import type { PendingCheck } from '../../../../src/gateway/server/handler.ts';
+import { Arrivals, type PendingCheck } from '../../../../src/gateway/server/handler.ts';
 import type { PortName } from '../../../../src/gateway/server/proxy-ports.ts';
+import type { Settle } from '../../../../src/gateway/settlement/channel.ts';
+import { accessLog, STREAM_ACCESS_LOGS } from '../../../support/access-logs.ts';
 import {
   CHECK_MESSAGE,
   frame,
@@ -37,7 +39,7 @@ beforeEach(() => {
 });
 afterEach(() => started.disposeAsync());
 
-async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true) {
+async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true, settle?: Settle) {
   const observed = observedTelemetry();
   const service = rateLimitService({
     answer: () => expect.unreachable(),
@@ -45,6 +47,7 @@ async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true) {
   });
   const rateLimits = { service, isHealthy: () => isHealthy } as unknown as RateLimits;
   const servers = createProxyServers({
+    arrivals: new Arrivals(() => {}),
     environment: readEnvironment({ HEADGATE_PORT: '0', HEADGATE_GRPC_PORT: '0', ...settings }),
     handleCheck(pending: PendingCheck) {
       checks.push(`${pending.dialect} ${pending.parse().target}`);
@@ -52,6 +55,7 @@ async function start(settings: NodeJS.ProcessEnv, hasRateLimits = true) {
     },
     telemetry: observed.telemetry,
     rateLimits: hasRateLimits ? rateLimits : undefined,
+    settle,
   });
   await servers.ready();
   const taken: Socket[] = [];
@@ -115,6 +119,56 @@ test('each port refuses callers without the secret, and counts them', async () =
   expect(await grpc(SHOULD_RATE_LIMIT, Buffer.alloc(0))).toBe('grpc 7');
   expect(checks).toEqual([]);
   expect(await metrics('strangers_refused_total')).toEqual(['headgate_strangers_refused_total 4']);
+});
+
+describe('settlements', () => {
+  const report = (headers = {}) => ({
+    method: 'POST',
+    body: '{"token":"a","units":{"tokens":812}}',
+    headers: { 'content-type': 'application/json', connection: 'close', ...headers },
+  });
+  const LOG = accessLog({ token: 'b', units: { tokens: 5 } });
+  let settled: unknown[];
+  const settle: Settle = (token, { units }, channel) => {
+    settled.push([token, units?.get('tokens'), channel]);
+    return 'settled';
+  };
+  beforeEach(() => {
+    settled = [];
+  });
+
+  test('arrive over both channels', async () => {
+    const { http, grpc } = await start({}, false, settle);
+    const answer = await http('check', '/settle', report());
+    expect([answer.status, await answer.text()]).toEqual([200, '{"result":"settled"}']);
+    expect(await grpc(STREAM_ACCESS_LOGS, LOG)).toBe('grpc 0');
+    expect(settled).toEqual([
+      ['a', 812, 'settle'],
+      ['b', 5, 'envoy'],
+    ]);
+  });
+
+  test('need a secret if there is one: that of settlements is for applications only', async () => {
+    const secrets = { HEADGATE_PROXY_SECRET: SECRET, HEADGATE_SETTLE_SECRET: `${SECRET}-2` };
+    const { http, grpc, metrics } = await start(secrets, false, settle);
+    expect((await http('check', '/settle', report())).status).toBe(403);
+    expect(await grpc(STREAM_ACCESS_LOGS, LOG)).toBe('grpc 7');
+    const settleSecret = { 'x-headgate-settle-secret': `${SECRET}-2` };
+    expect(await grpc(STREAM_ACCESS_LOGS, LOG, settleSecret)).toBe('grpc 7');
+    expect(await metrics('strangers_refused_total')).toEqual([
+      'headgate_strangers_refused_total 3',
+    ]);
+    expect(settled).toEqual([]);
+    expect((await http('check', '/settle', report(settleSecret))).status).toBe(200);
+    expect(await grpc(STREAM_ACCESS_LOGS, LOG, { 'x-headgate-secret': SECRET })).toBe('grpc 0');
+    expect(settled).toHaveLength(2);
+  });
+
+  test('have no place in a gateway that does not take them', async () => {
+    const { http, grpc } = await start({}, false);
+    expect((await http('check', '/settle', report())).status).toBe(404);
+    expect(await grpc(STREAM_ACCESS_LOGS, LOG)).toBe('grpc 12');
+  });
 });
 
 describe('while the gateway stops', () => {

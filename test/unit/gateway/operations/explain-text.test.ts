@@ -192,6 +192,10 @@ describe('a limit', () => {
   const quota: QuotaEvent = { type: 'quota', label: 'a', cost: 1, isAdmitted: true, state };
   test.each([
     [quota, 'a: 2 of 5 remain after this request'],
+    [
+      { ...quota, cost: 500, reservedUnit: 'tokens' },
+      'a: 2 of 5 remain after this request; reserved 500 tokens, not yet settled',
+    ],
     [{ ...quota, isAdmitted: false }, 'a: 2 of 5 remain'],
     [
       { ...quota, isAdmitted: false, state: { ...state, retryAfterMs: 1_001 } },

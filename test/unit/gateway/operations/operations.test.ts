@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../../src/gateway/core/counting/store.ts';
+import type { Policy } from '../../../../src/gateway/core/policy.ts';
 import { replyTo } from '../../../../src/gateway/operations/denial-queries.ts';
 import {
   OPERATIONS,
@@ -331,6 +332,21 @@ describe('reset', () => {
     ]);
   });
 
+  test('forgets the reservations of limits that charge afterwards, and marks no others', async () => {
+    const afterwards = { unit: 'tokens', reserve: 1, unknown: 9, refund: undefined };
+    const chargedLater = (policy: Policy): Policy => {
+      const limits = policy.limits.map((limit) => ({ ...limit, afterwards }));
+      return policy.name === 'search' ? { ...policy, limits } : policy;
+    };
+    const operated = setUp({ policies: { ...SET, policies: SET.policies.map(chargedLater) } });
+    const reset = vi.spyOn(operated.gateway.store, 'reset');
+    await operated.operate('reset', { client: CLIENT });
+    const [keys = [], settled = []] = reset.mock.calls[0] ?? [];
+    expect(keys.length).toBeGreaterThan(settled.length);
+    expect(settled.length).toBeGreaterThan(0);
+    expect(settled).toEqual(keys.filter((key) => key.includes('}:search:')));
+  });
+
   test('by a decision also empties the counters of the address that denied it', async () => {
     const gateway = setUp();
     const office = (key: string) => ({
@@ -371,6 +387,31 @@ describe('policies', () => {
     expect(policies[1]).toMatchObject({
       ...{ limits: ['3 requests per hour, per client'], on_store_failure: 'deny' },
     });
+  });
+  test('are listed with what limits reserve and refund', async () => {
+    const policies = policySetFrom(`
+version: 1
+identity: { verified_headers: [x-reserve] }
+default:
+  limits:
+    - { rate: 9000/1h, algorithm: fixed-window, unit: tokens, reserve: { header: x-reserve }, unknown: 800 }
+    - { rate: 9000/1d, algorithm: fixed-window, unit: tokens, reserve: { metadata: envoy.ai.request_info }, unknown: 800 }
+    - { rate: 9000/month, unit: tokens, reserve: 50, unknown: 800, refund: { status: [404, 500] } }
+    - { rate: 5/5min, refund: { status: [204], header: { x-login: ok }, location: /account } }`);
+    const { operate, visit } = setUp({ policies });
+    const [listed] = (await operate('listPolicies')).policies;
+    expect(listed?.limits).toEqual([
+      '9000 tokens per hour, per client, reserves header x-reserve, unknown 800',
+      '9000 tokens per day, per client, reserves metadata envoy.ai.request_info, unknown 800',
+      '9000 tokens per month, per client, reserves 50, unknown 800, refunds status 404 or status 500',
+      '5 requests per 5 minutes, per client, refunds status 204 or header x-login: ok or location /account',
+    ]);
+    await visit(LOGIN);
+    const { limits } = await operate('inspect', { client: CLIENT });
+    expect(limits.map(({ allows, remaining }) => [allows, remaining])).toContainEqual([
+      '9000 tokens per month, reserves 50, unknown 800, refunds status 404 or status 500',
+      8_950,
+    ]);
   });
 
   test('change their mode until it is restored', async () => {

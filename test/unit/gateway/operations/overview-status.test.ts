@@ -34,6 +34,13 @@ test('all is well', () => {
   ]);
 });
 
+test('outcomes that nobody reports are a warning', () => {
+  expect(statusWith({ unsettled_policies: ['completions', 'login'] })[0]).toEqual({
+    level: 'warning',
+    text: 'No outcomes are reported for completions and login: every reservation stays counted. Have the application or Envoy settle them.',
+  });
+});
+
 describe('Redis', () => {
   type State = Output<'overview'>['store']['states'][number];
   const redis = (...states: State[]) => ({ store: { kind: 'redis' as const, states } });

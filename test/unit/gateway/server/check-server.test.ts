@@ -26,6 +26,7 @@ async function start(proxySecrets: readonly string[] = []): Promise<void> {
     callerWithoutAddress: '127.0.0.1',
     proxySecrets,
     isLeaving: () => isLeaving,
+    settling: undefined,
     onConnectionFault: () => {},
     onUnauthorized: () => {
       unauthorized += 1;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { SettlementStore } from '../../../../src/gateway/core/counting/settlement.ts';
 import {
   type QuotaStore,
   StoreError,
@@ -124,11 +125,12 @@ describe('a breaker', () => {
 
 test('a guarded store is called only while all gates are open', async () => {
   const asked: unknown[] = [];
-  const store: QuotaStore = {
+  const store: QuotaStore & SettlementStore = {
     take: (descriptors) => {
       asked.push(descriptors);
       return { admitted: true, states: [], nowMs: 0 };
     },
+    settle: () => ({ parts: [] }),
     reset: async () => {},
   };
   let obstacle: StoreError | undefined;
@@ -140,4 +142,21 @@ test('a guarded store is called only while all gates are open', async () => {
   obstacle = new StoreError('overloaded', 'no');
   await expect(guarded.take([])).rejects.toBe(obstacle);
   expect(asked).toHaveLength(1);
+});
+
+test('settlements pass the gates that concern them', async () => {
+  const store: QuotaStore & SettlementStore = {
+    take: () => ({ admitted: true, states: [], nowMs: 0 }),
+    settle: () => ({ parts: [] }),
+    reset: async () => {},
+  };
+  const obstacle = new StoreError('overloaded', 'no');
+  const [open, closed] = [{ obstacle: () => undefined }, { obstacle: () => obstacle }];
+  const settlement = { id: 'a', endsMs: 1, parts: [] };
+  const guarded = guardedStore(store, [open, closed], [open]);
+  await expect(guarded.take([])).rejects.toBe(obstacle);
+  expect(await guarded.settle(settlement)).toEqual({ parts: [] });
+  await expect(guardedStore(store, [open], [open, closed]).settle(settlement)).rejects.toBe(
+    obstacle,
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { SettlementStore } from '../../../../src/gateway/core/counting/settlement.ts';
 import type { Descriptor, QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
 import { DenialCache } from '../../../../src/gateway/stores/denial-cache.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
@@ -13,7 +14,7 @@ function setUp({ maxEntries = 100 } = {}) {
   const memory = new MemoryStore({ now: () => clock.storeMs, maxKeys: 100_000 });
   let asked = 0;
   let beforeAnswer = () => {};
-  const store: QuotaStore = {
+  const store: QuotaStore & SettlementStore = {
     take: async (descriptors) => {
       asked++;
       const result = await memory.take(descriptors);
@@ -21,6 +22,7 @@ function setUp({ maxEntries = 100 } = {}) {
       return result;
     },
     reset: (keys) => memory.reset(keys),
+    settle: (settlement) => memory.settle(settlement),
   };
   const cache = new DenialCache({ store, now: () => clock.ms, maxEntries });
   cache.enable();
@@ -286,11 +288,91 @@ test('holds at most the maximum number of entries', async () => {
 });
 
 test('errors of the store are passed on', async () => {
-  const store: QuotaStore = {
+  const store: QuotaStore & SettlementStore = {
     take: () => Promise.reject(new Error('away')),
+    settle: () => Promise.reject(new Error('away')),
     reset: () => Promise.reject(new Error('away')),
   };
   const cache = new DenialCache({ store, now: () => 0, maxEntries: 10 });
   await expect(cache.take([LIMIT_1])).rejects.toThrow('away');
   await expect(cache.reset(['a'])).rejects.toThrow('away');
+});
+
+describe('a settlement', () => {
+  const owned = (key: string) => ({ ...LIMIT_1, key, givesBack: true }) as const;
+  const settlementOf = (key: string, used: number) => {
+    const { quota } = owned(key);
+    const part = { key, quota, momentMs: NOON_MS, reserved: 1, used };
+    return { id: key + used, endsMs: NOON_MS + W, parts: [part] };
+  };
+
+  test('of this gateway ends the denials of its keys at once, and no others', async () => {
+    const { cache, asked } = setUp();
+    for (const key of ['a', 'b']) await deny(cache, [owned(key)]);
+    await cache.settle(settlementOf('a', 0));
+    const before = asked();
+    expect((await cache.take([owned('b')])).admitted).toBe(false);
+    expect(asked()).toBe(before);
+    expect((await cache.take([owned('a')])).admitted).toBe(true);
+    // Denials of later calls are cached again.
+    expect((await cache.take([owned('a')])).admitted).toBe(false);
+    const later = asked();
+    expect((await cache.take([owned('a')])).admitted).toBe(false);
+    expect(asked()).toBe(later);
+  });
+
+  test('ends denials of requests with several limits, one of which it gives back to', async () => {
+    const { cache } = setUp();
+    await deny(cache, [LIMIT_1, owned('b')]);
+    await cache.settle(settlementOf('b', 0));
+    await cache.reset(['a']);
+    expect((await cache.take([LIMIT_1, owned('b')])).admitted).toBe(true);
+  });
+
+  test('that gives nothing back ends no denial', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache, [owned('a')]);
+    await cache.settle(settlementOf('a', 1));
+    const before = asked();
+    await cache.take([owned('a')]);
+    expect(asked()).toBe(before);
+  });
+
+  test('that is answered while the store denies outdates that denial', async () => {
+    const { cache, asked, whileAsking } = setUp();
+    await cache.take([owned('a')]);
+    let settled: unknown;
+    whileAsking(() => {
+      settled = cache.settle(settlementOf('a', 0));
+      whileAsking(() => {});
+    });
+    expect((await cache.take([owned('a')])).admitted).toBe(false);
+    await settled;
+    const before = asked();
+    expect((await cache.take([owned('a')])).admitted).toBe(true);
+    expect(asked()).toBe(before + 1);
+  });
+
+  test('that fails may have been counted all the same', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache, [owned('a')]);
+    const { parts, ...settlement } = settlementOf('a', 0);
+    const broken = { ...settlement, parts: parts.map((part) => ({ ...part, quota: undefined })) };
+    await expect(cache.settle(broken as never)).rejects.toThrow();
+    const before = asked();
+    await cache.take([owned('a')]);
+    expect(asked()).toBe(before + 1);
+  });
+
+  test('of many keys needs no more memory: all denials are forgotten now and then', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache, [owned('a')]);
+    for (let i = 0; i < 10_001; i++) await cache.settle(settlementOf(`other ${i}`, 0));
+    const before = asked();
+    await cache.take([owned('a')]);
+    expect(asked()).toBe(before);
+    await cache.settle(settlementOf('one more', 0));
+    await cache.take([owned('a')]);
+    expect(asked()).toBe(before + 1);
+  });
 });

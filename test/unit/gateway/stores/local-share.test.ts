@@ -55,6 +55,29 @@ describe('the shares of all gateways', () => {
   });
 });
 
+test('gateways together admit the limit at most, if each request of a counter reserves something else', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 300 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(fc.tuple(fc.nat(5), fc.integer({ min: 0, max: 60 })), { maxLength: 60 }),
+      (limit, usualCost, count, requests) => {
+        const quota = quotaOf({ limit, windowMs: 60_000, algorithm: 'sliding-window-counter' });
+        const gateways = Array.from({ length: count }, (_, rank) =>
+          localShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 10 }), () => ({ count, rank })),
+        );
+        let sum = 0;
+        for (const [at, cost] of requests) {
+          const descriptor = { key: 'a', quota, cost, ...(cost !== usualCost && { usualCost }) };
+          if (gateways[at % count]?.take([descriptor]).admitted) sum += cost;
+        }
+        expect(sum).toBeLessThanOrEqual(limit);
+      },
+    ),
+  );
+});
+
 describe('the local limiter', () => {
   const quota = quotaOf({ limit: 8, windowMs: 60_000 });
   const place = { count: 4, rank: 0 };
@@ -88,4 +111,26 @@ describe('the local limiter', () => {
     for (let i = 0; i < 8; i++) local.record([descriptorOf('a', quota)]);
     expect(admitted(local, 5)).toBe(0);
   });
+});
+
+test('a settlement corrects the share of this gateway, at the pace of its share', async () => {
+  const clock = { nowMs: NOON_MS };
+  const memory = new MemoryStore({ now: () => clock.nowMs, maxKeys: 10 });
+  const share = localShare(memory, () => ({ count: 4, rank: 0 }));
+  const bucket = { limit: 40, burst: 40, windowMs: 40_000, algorithm: 'token-bucket' as const };
+  const descriptor = descriptorOf('a', { ...bucket, cost: 4 });
+  const { key, quota } = descriptor;
+  const part = { key, quota, momentMs: NOON_MS, reserved: 4 };
+  const settle = (id: string, used: number) =>
+    share.settle({ id, endsMs: NOON_MS + 60_000, parts: [{ ...part, used }] });
+  const left = async () => (await share.peek([descriptor])).states[0]?.remaining;
+  expect(share.take([descriptor]).admitted).toBe(true);
+  expect(await left()).toBe(8);
+  // A quarter of the limit flows back: 1 unit in 4 s, and the other three can still be given back.
+  clock.nowMs += 4_000;
+  expect(await settle('x', 0)).toEqual({ parts: [{ state: 'settled', cut: 0 }] });
+  expect(await left()).toBe(12);
+  expect(await settle('x', 0)).toEqual({ parts: [{ state: 'repeated', cut: 0 }] });
+  // A surplus is at most the share.
+  expect(await settle('y', 30)).toEqual({ parts: [{ state: 'settled', cut: 16 }] });
 });

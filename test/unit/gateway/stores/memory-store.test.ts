@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { describeQuotaStore } from '../../../contract/quota-store.contract.ts';
 import { expectOneName } from '../../../contract/renamed-address.contract.ts';
+import { expectLedgerCounts } from '../../../contract/settled-traffic.contract.ts';
 import { descriptorOf } from '../../../support/quotas.ts';
 import { openMemoryStore } from '../../../support/stores.ts';
 
@@ -11,6 +12,28 @@ describe('the memory store', () => {
 
   test('limits of addresses decide as if addresses kept their names', () =>
     expectOneName(openMemoryStore, openMemoryStore, { runs: 100, hasSlots: false }));
+
+  test('counts what a ledger of reservations and settlements says', () =>
+    expectLedgerCounts(openMemoryStore, 500));
+
+  test('settles nothing that it could not remember', async () => {
+    const { store, clock } = openMemoryStore({ maxKeys: 2 });
+    const descriptor = descriptorOf('a', { limit: 9, windowMs: 60_000 });
+    const { key, quota } = descriptor;
+    for (let i = 0; i < 4; i++) await store.take([descriptor]);
+    const settle = async (id: string) => {
+      const part = { key, quota, momentMs: clock.nowMs, reserved: 1, used: 0 };
+      return store.settle({ id, endsMs: clock.nowMs + 1_000, parts: [part] });
+    };
+    await settle('a');
+    await settle('b');
+    await expect(settle('c')).rejects.toMatchObject({ reason: 'overloaded' });
+    expect((await settle('a')).parts[0]?.state).toBe('repeated');
+    clock.nowMs += 1_000;
+    await store.take([descriptor]);
+    expect((await settle('c')).parts[0]?.state).toBe('settled');
+    expect((await store.peek([descriptor])).states[0]?.remaining).toBe(7);
+  });
 
   test('holds at most maxKeys keys, and evicts expired ones first', async () => {
     const { store, clock } = openMemoryStore();

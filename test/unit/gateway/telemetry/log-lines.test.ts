@@ -64,7 +64,7 @@ const OWN_MESSAGES: Readonly<Record<string, string>> = {
 
 type Part = Exclude<
   keyof Telemetry,
-  'registry' | 'proxyFaults' | 'traffic' | 'setLogging' | 'print' | 'close'
+  'registry' | 'proxyFaults' | 'traffic' | 'outcomes' | 'setLogging' | 'print' | 'close'
 >;
 type Calls = {
   readonly [P in Part]: Readonly<Record<keyof Telemetry[P], (telemetry: Telemetry) => void>>;
@@ -122,6 +122,15 @@ const CALLS: Calls = {
     controlPlaneConnected: ({ rateLimits }) => rateLimits.controlPlaneConnected(),
     controlPlaneLost: ({ rateLimits }) => rateLimits.controlPlaneLost('ECONNREFUSED', 500),
     lastGoodUsed: ({ rateLimits }) => rateLimits.lastGoodUsed(),
+  },
+  settlements: {
+    reserved: ({ settlements }) => settlements.reserved('login'),
+    counted: ({ settlements }) => settlements.counted('login', 'settle', 'settled'),
+    cut: ({ settlements }) => settlements.cut('completions', 5),
+    waiting: ({ settlements }) => settlements.waiting(1),
+    lost: ({ settlements }) => settlements.lost(1),
+    failed: ({ settlements }) => settlements.failed(ERROR),
+    unsettled: ({ settlements }) => settlements.unsettled(['login']),
   },
   peers: {
     saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),
@@ -208,7 +217,8 @@ const countOf = (name: string, lines: readonly Written[]) =>
 describe('the catalogue', () => {
   test('is compared with every function of telemetry', () => {
     const { telemetry } = observedTelemetry();
-    const { registry, proxyFaults, traffic, setLogging, print, close, ...parts } = telemetry;
+    const { registry, proxyFaults, traffic, outcomes, setLogging, print, close, ...parts } =
+      telemetry;
     for (const [part, functions] of Object.entries(parts)) {
       expect(Object.keys(CALLS[part as Part]).sort()).toEqual(Object.keys(functions).sort());
     }

@@ -42,6 +42,15 @@ test('a limit that invented addresses do not change takes four requests', async 
   expect(await findings(limiter())).toEqual({ found: [THROUGH(99, 98)], asked: 4 });
 });
 
+test('the client must not get the token of its request', async () => {
+  const count = limiter();
+  const { found } = await findings((request) => {
+    const { headers } = count(request);
+    return { headers: { ...headers, 'x-headgate-settle': 'AWc9NN' } };
+  });
+  expect(found).toEqual(['settle-token-shown: the answer has X-Headgate-Settle', THROUGH(99, 98)]);
+});
+
 test('all six claims come at once, in the third request only', async () => {
   const claims: string[][] = [];
   const count = limiter();

@@ -21,9 +21,11 @@ interface Setting {
   readonly headers?: readonly string[];
   readonly costs?: readonly number[];
   readonly paths?: readonly string[];
+  readonly settling?: readonly string[];
   readonly digest?: string;
   readonly host?: string;
   readonly socket?: string;
+  readonly onPause?: (metrics: Metrics) => void;
   readonly hasNoPolicies?: true;
   readonly hasNoGateway?: true;
   /** The gateway that tells is not the one that the proxy asks. */
@@ -57,6 +59,7 @@ async function view(setting: Setting) {
       untried: [],
     },
     costs: new Set(setting.costs ?? [1]),
+    settling: setting.settling ?? [],
   };
   const findings = throughGateway({
     target: { url: new URL(`${proxy.url}/shop`) },
@@ -66,6 +69,7 @@ async function view(setting: Setting) {
       ...{ opsHost: '127.0.0.1', opsPort: ops.port },
     },
     policies: setting.hasNoPolicies ? undefined : policies,
+    pause: async () => setting.onPause?.(metrics),
   });
   const found: string[] = [];
   for await (const { rule, message } of findings)
@@ -116,6 +120,41 @@ test('costs of the file that the gateway serves are compared', async () => {
   expect(served.found[0]).toBe(twice);
   expect((await view({ answers: costly, digest: 'other' })).found).not.toContain(twice);
   expect((await view({ answers: costly, hasNoPolicies: true })).found).not.toContain(twice);
+});
+
+test('costs say nothing if a policy charges afterwards', async () => {
+  let remaining = 100;
+  const answers = (_: IncomingMessage, { headers }: Answer): Answer => {
+    remaining -= 7;
+    return { headers: { ...headers, 'x-ratelimit-remaining': String(remaining) } };
+  };
+  const { found } = await view({ answers, settling: ['chat'] });
+  expect(found).not.toContainEqual(expect.stringContaining('counted-twice'));
+});
+
+test('outcomes are awaited last', async () => {
+  const metrics = metricsWith();
+  const { found } = await view({
+    ...{ metrics, settling: ['chat'] },
+    counts(to) {
+      to.allowed++;
+      to.more = [`headgate_reservations_total{policy="chat"} ${to.allowed}`];
+    },
+    onPause(to) {
+      to.more.push('headgate_settlements_total{policy="chat",channel="settle",result="settled"} 1');
+    },
+  });
+  expect(found.slice(-2)).toEqual([
+    'through: the gateway at OPS trusts the proxy',
+    'through: outcomes of chat reach the gateway',
+  ]);
+});
+
+test('what of outcomes was not examined is said', async () => {
+  const { found } = await view({ hasNoGateway: true, settling: ['chat'] });
+  expect(found.at(-1)).toBe(
+    `not-examined: no gateway answers at OPS, so this was not examined: ${BOTH}, and whether outcomes of requests are reported`,
+  );
 });
 
 test('a lost denial is told before the trust', async () => {

@@ -11,10 +11,12 @@ import {
   type Metrics,
   metricsText,
   metricsWith,
+  NO_OUTCOMES,
 } from '../local-answers.ts';
 
 const BEFORE = {
   ...{ digests: [], loadedMs: undefined, hasRefused: false, seenHeaders: new Set<string>() },
+  outcomes: NO_OUTCOMES,
   ...{ checks: 10, denied: 5, untrusted: 1, refused: 3 },
 };
 

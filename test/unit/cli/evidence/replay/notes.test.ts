@@ -6,7 +6,14 @@ import { policySetFrom } from '../../../../support/policies.ts';
 
 const KEY = 'keys: [{ id: a, sha256: "'.concat('ab'.repeat(32), '" }]');
 const NO_FACTS = {
-  ...{ withoutAddress: 0, withHost: 0, withoutHost: 0, withoutTime: 0, answered429: 0 },
+  ...{
+    withoutAddress: 0,
+    withHost: 0,
+    withoutHost: 0,
+    withoutTime: 0,
+    answered429: 0,
+    withoutStatus: 0,
+  },
   ...{ fromMs: 0, toMs: 0 },
 };
 
@@ -107,4 +114,27 @@ test('whole seconds and short windows', () => {
   const [first = '', ...others] = notes({ isUncertain: true });
   expect(first).toMatch(/^The log has whole seconds, and a limit has a window under 10 seconds/);
   expect(others).toEqual([ALWAYS]);
+});
+
+test('limits that charge afterwards say what the log knows of outcomes', () => {
+  const of = (limits: string, withoutStatus = 0) => {
+    const policies = policySetFrom(`version: 1
+default: { limits: [1000/1h] }
+policies: [{ name: login, match: { path: /login }, limits: [${limits}, 100/1h] }]
+`);
+    const result = { facts: { ...NO_FACTS, withoutStatus }, isUncertain: false } as ReplayResult;
+    return notesOn(result, { policies, hostPolicies: new Set(), mapping: [] });
+  };
+  const byStatus =
+    'login: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.';
+  const unknown =
+    'login: a log does not say what a request took, nor the headers of its answer. So what these limits reserve was counted as if it were the cost.';
+  expect(of('5/1min', 7)).not.toContainEqual(expect.stringContaining('login'));
+  expect(of('{ rate: 5/1min, refund: { status: [204] } }')).toContain(byStatus);
+  expect(of('{ rate: 5/1min, refund: { status: [204] } }', 7)).toContain(
+    `${byStatus} 7 requests have no status: they count.`,
+  );
+  expect(of('{ rate: 5/1min, refund: { location: /account } }')).toContain(unknown);
+  const tokens = '{ rate: 9/1min, algorithm: fixed-window, unit: tokens, reserve: 1, unknown: 9 }';
+  expect(of(tokens)).toContain(unknown);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { PROXIES } from '../../../../../src/cli/proxy-files/print/proxy-config.ts';
 import { fillRegions } from '../../../../../src/cli/proxy-files/print/regions.ts';
-import { proxyConfigOf } from '../../../../support/proxy-config.ts';
+import { proxyConfigOf, validFile } from '../../../../support/proxy-config.ts';
 
 const ROOT = new URL('../../../../../', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
@@ -41,6 +41,17 @@ test.each(['envoy', 'envoy-grpc'])(
     const byAddress = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [1/1h] }';
     expect(refusedBy(byAddress)).toEqual([]);
     expect(() => parse(proxyConfigOf(proxy, byAddress))).not.toThrow();
+  },
+);
+
+test.each(['nginx', 'envoy', 'caddy', 'haproxy', 'traefik'])(
+  '%s must set the header by which a limit reserves',
+  (proxy) => {
+    const policies = `
+version: 1
+identity: { sources: [ip], verified_headers: [x-reserve] }
+default: { limits: [{ rate: 9/1h, algorithm: fixed-window, unit: tokens, reserve: { header: x-reserve }, unknown: 9 }] }`;
+    expect(proxyConfigOf(proxy, policies).toLowerCase()).toContain('x-reserve');
   },
 );
 
@@ -132,6 +143,8 @@ describe.each(['http', 'server', 'location'])('the parts of NGINX for %s', (plac
   });
 });
 
+const BY_ADDRESS = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [1/1h] }';
+
 describe('the part of NGINX for a location', () => {
   const partFor = (sources: string) =>
     proxyConfigOf(
@@ -147,6 +160,14 @@ describe('the part of NGINX for a location', () => {
     expect(linesOf(partFor('[api_key, ip]'))).toEqual([
       'proxy_set_header X-Api-Key $http_x_api_key;',
     ]);
+  });
+
+  test('passes the settle token on if a limit charges afterwards', () => {
+    const { fallback, ...file } = validFile(BY_ADDRESS);
+    const limits = fallback.limits.map((limit) => ({ ...limit, refund: { status: [204] } }));
+    const policies = { ...file, fallback: { ...fallback, limits } };
+    const printed = proxyConfigOf('nginx', BY_ADDRESS, { include: 'location', policies });
+    expect(linesOf(printed)).toEqual(['proxy_set_header X-Headgate-Settle $headgate_settle;']);
   });
 
   test('says what to repeat', () => {

@@ -1,6 +1,7 @@
 /** What headgate doctor finds when a file of a proxy is compared with the settings. */
 import { describe, expect, test } from 'vitest';
 import { examineProxyFile } from '../../../../../src/cli/proxy-files/read/examine-files.ts';
+import type { ValidFile } from '../../../../../src/gateway/config/policy-file/valid-file.ts';
 import { readEnvironment } from '../../../../../src/gateway/config/settings/environment.ts';
 import { proxyConfigOf, validFile } from '../../../../support/proxy-config.ts';
 
@@ -18,12 +19,21 @@ interface Compared {
   /** What a running gateway says of the secret. */
   readonly isAccepted?: boolean;
   readonly text?: string;
+  /** Its limit charges afterwards. */
+  readonly settles?: boolean;
 }
 
-async function findings({ settings = {}, isAccepted, text = HAPROXY }: Compared) {
+function policiesThat(settle: boolean): ValidFile {
+  const file = validFile(YAML);
+  const refund = settle && { refund: { status: [204] } };
+  const limits = file.fallback.limits.map((limit) => ({ ...limit, ...refund }));
+  return { ...file, fallback: { ...file.fallback, limits } };
+}
+
+async function findings({ settings = {}, isAccepted, text = HAPROXY, settles }: Compared) {
   const found = await examineProxyFile({
     ...{ file: 'haproxy.cfg', path: 'haproxy.cfg', text },
-    policies: validFile(YAML),
+    policies: policiesThat(settles === true),
     settings: readEnvironment(settings),
     isAccepted: async () => isAccepted,
   });
@@ -68,6 +78,32 @@ describe('the secret', () => {
   test('is not compared if neither settings nor a gateway tell', async () => {
     expect((await findings({})).join()).toMatch(/^proxy-file: .*its secret was not compared/);
     expect(await findings({ text: WITHOUT })).toEqual(FITS);
+  });
+});
+
+describe('the settle token', () => {
+  const old = WITHOUT.replaceAll(/^.*[^#\n]X-Headgate-Settle\n/gm, '');
+
+  test('is missed in a file that does not name it, if a policy charges afterwards', async () => {
+    expect(old).not.toBe(WITHOUT);
+    expect(await findings({ text: old, settles: true, isAccepted: true })).toEqual([
+      'settle-token-not-passed: passes no settle token to the application',
+    ]);
+    expect(await findings({ text: WITHOUT, settles: true, isAccepted: true })).toEqual(FITS);
+    const comment = `# X-Headgate-Settle\n${old}`;
+    expect(await findings({ text: comment, settles: true, isAccepted: true })).toHaveLength(1);
+  });
+
+  test('is missed in an NGINX that only hides it, as parts do that were printed before', async () => {
+    const text = proxyConfigOf('nginx', YAML).replace(/^ *proxy_set_header X-Headgate-S.*\n/m, '');
+    expect(text).toContain('proxy_hide_header X-Headgate-Settle;');
+    const rules = (await findings({ text, settles: true, isAccepted: true })).join();
+    expect(rules).toContain('settle-token-not-passed');
+    expect((await findings({ text, isAccepted: true })).join()).not.toContain('settle-token');
+  });
+
+  test('is not missed otherwise', async () => {
+    expect(await findings({ text: old, isAccepted: true })).toEqual(FITS);
   });
 });
 

@@ -43,7 +43,12 @@ describe('the place of a gateway before Redis answers', () => {
       target: parseRedisUrl(NOWHERE),
       ...{ environment, telemetry, resources },
       monitor: monitorStore(telemetry, () => NOON_MS),
-      events: { onReset() {}, onOverridesChanged() {}, replyTo: async () => undefined },
+      events: {
+        onReset() {},
+        onOverridesChanged() {},
+        onUnsettled() {},
+        replyTo: async () => undefined,
+      },
       now: () => NOON_MS,
     });
     expect(backend.place()).toEqual(place);
@@ -74,6 +79,7 @@ describe('guarded counting', () => {
       monitor: monitorStore(telemetry, () => NOON_MS),
       salts: { isAgreeing: false },
       decisions: telemetry.decisions,
+      onUnsettled: () => {},
       ...options,
     });
     closing.push(() => counting.close());

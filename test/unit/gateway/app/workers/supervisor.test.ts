@@ -17,7 +17,12 @@ beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
 const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
-const report = (degraded: boolean) => ({ metrics: [], degraded, unseenHeaders: [] });
+const report = (degraded: boolean) => ({
+  metrics: [],
+  degraded,
+  unseenHeaders: [],
+  unsettledPolicies: [],
+});
 
 /** Workers that were started, in this order; `slots` are theirs. */
 function setUp(workers = 2) {

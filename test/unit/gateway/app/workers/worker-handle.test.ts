@@ -16,7 +16,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));
 afterEach(() => void vi.useRealTimers());
 
 const CONNECTION = {} as Socket;
-const REPORT = { metrics: [], degraded: true, unseenHeaders: [] };
+const REPORT = { metrics: [], degraded: true, unseenHeaders: [], unsettledPolicies: [] };
 
 function setUp() {
   const worker = new FakeWorker(7);

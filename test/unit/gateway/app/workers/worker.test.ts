@@ -26,6 +26,7 @@ function setUp({ takes = true, operate = async () => 'done' }: Given = {}) {
     operate: vi.fn(operate),
     unseenHeaders: () => UNSEEN,
     isDegraded: () => true,
+    unsettled: () => ['login'],
     take: vi.fn(() => takes),
     drain: async (ms: number) => void did.push(['drain', ms]),
   };

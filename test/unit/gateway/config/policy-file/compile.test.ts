@@ -102,6 +102,39 @@ test('the gateway needs the headers of its sources and limits', () => {
   ]);
 });
 
+test('the gateway needs the headers by which limits reserve', () => {
+  const { neededHeaders } = fileOf(
+    `identity: { sources: [ip], verified_headers: [X-Reserve] },
+    default: { limits: [{ rate: 9/1h, algorithm: fixed-window, unit: tokens, reserve: { header: X-Reserve }, unknown: 9 }] }`,
+  );
+  expect(neededHeaders).toEqual([{ name: 'x-reserve', sentBy: undefined }]);
+});
+
+test('what a limit charges afterwards is passed on', () => {
+  const limitsOf = (limit: string) => fileOf(`default: { limits: [${limit}] }`).fallback.limits;
+  expect(limitsOf('5/5min')[0]?.afterwards).toBeUndefined();
+  expect(
+    limitsOf(
+      '{ rate: 9/1h, algorithm: fixed-window, unit: tokens, reserve: 2, unknown: 8, refund: { status: [204, 404], header: { x-login: "1" }, location: /account } }',
+    )[0]?.afterwards,
+  ).toEqual({
+    unit: 'tokens',
+    reserve: 2,
+    unknown: 8,
+    refund: {
+      status: new Set([204, 404]),
+      headers: new Map([['x-login', '1']]),
+      locations: new Set(['/account']),
+    },
+  });
+  expect(limitsOf('{ rate: 9/1h, refund: { status: [204] } }')[0]?.afterwards).toEqual({
+    unit: undefined,
+    reserve: undefined,
+    unknown: undefined,
+    refund: { status: new Set([204]), headers: new Map(), locations: new Set() },
+  });
+});
+
 test('the kind of a client that a header identifies has underscores', () => {
   const { identify } = fileOf(
     `identity: { sources: [{ header: fastly-client-ip, from: proxy }, ip] }, ${DEFAULT}`,

@@ -41,6 +41,7 @@ describe('each diagnostic has its rule and its place:', () => {
       'cloudflare-list-old',
       'shipped-cloudflare-list-old',
       'policies-not-tried',
+      'settle-token',
     ];
     // test/unit/gateway/ratelimit/rules/diagnostics.test.ts has those of rate limit files.
     const rules = Object.keys(RULES).filter((rule) => !rule.startsWith('ratelimit-'));

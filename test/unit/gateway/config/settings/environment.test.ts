@@ -24,8 +24,11 @@ test('without variables, each setting has its documented default', () => {
     worker: undefined,
     drainMs: 5_000,
     proxySecrets: [],
+    settleSecrets: [],
     adminToken: undefined,
     ipSaltSecret: undefined,
+    settleKeys: [],
+    settleWithinMs: 900_000,
     logLevel: 'info',
   });
 });
@@ -36,6 +39,26 @@ test('commas separate several proxy secrets', () => {
     'a'.repeat(16),
     'b'.repeat(32),
   ]);
+});
+
+test('settlements have one or two keys, secrets, and a life of a day at most', () => {
+  const [first, second] = ['a'.repeat(32), 'b'.repeat(40)];
+  const found = readEnvironment({
+    HEADGATE_SETTLE_KEYS: `${first},${second}`,
+    HEADGATE_SETTLE_SECRET: 'c'.repeat(16),
+    HEADGATE_SETTLE_WITHIN: '1d',
+  });
+  expect(found).toMatchObject({
+    settleKeys: [first, second],
+    settleSecrets: ['c'.repeat(16)],
+    settleWithinMs: 86_400_000,
+  });
+});
+
+test.each(['25h', '15', '0min', '2d'])('nothing is settled within %s', (value) => {
+  expect(() => readEnvironment({ HEADGATE_SETTLE_WITHIN: value })).toThrow(
+    /^HEADGATE_SETTLE_WITHIN: .*min/,
+  );
 });
 
 test('several workers need Redis', () => {
@@ -86,6 +109,9 @@ test('reads each setting', () => {
 });
 
 test.each([
+  ['HEADGATE_SETTLE_KEYS', 'a'.repeat(31)],
+  ['HEADGATE_SETTLE_KEYS', [1, 2, 3].map(() => 'a'.repeat(32)).join()],
+  ['HEADGATE_SETTLE_SECRET', 'too-short'],
   ['HEADGATE_PROXY_SECRET', 'too-short'],
   ['HEADGATE_PROXY_SECRET', 'with a space in the middle'],
   ['HEADGATE_PROXY_SECRET', 'sixteen-and-more-,'],

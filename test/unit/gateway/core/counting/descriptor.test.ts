@@ -1,12 +1,13 @@
 import { expect, describe as group, test } from 'vitest';
 import {
   describe,
+  descriptor,
   keysOf,
   partitionOf,
 } from '../../../../../src/gateway/core/counting/descriptor.ts';
 import type { ClientIdentity } from '../../../../../src/gateway/core/identity/identity.ts';
 import { CLOCK_SKEW_MS, DAY_MS } from '../../../../../src/gateway/core/identity/salts.ts';
-import type { Partition, Policy } from '../../../../../src/gateway/core/policy.ts';
+import type { Limit, Partition, Policy } from '../../../../../src/gateway/core/policy.ts';
 import { loginPolicy, policySetFrom } from '../../../../support/policies.ts';
 import { AT_NOON, NOON_MS, SALTS } from '../../../../support/requests.ts';
 
@@ -118,9 +119,44 @@ policies: [{ name: a, match: { path: /a }, limits: [5/5min, { rate: 7/5min, per:
       'hg:v1:{c.x}:default:ip.3600000',
     ]);
   });
+  test('may be those of some limits only', () => {
+    expect(keysOf('c.x', policies, ({ per }) => per === 'ip')).toEqual([
+      'hg:v1:{c.x}:a:ip.300000',
+      'hg:v1:{c.x}:default:ip.3600000',
+    ]);
+  });
   test('name their partition', () => {
     for (const key of keysOf('c.x', policies)) expect(partitionOf(key)).toBe('c.x');
   });
+});
+
+test('a descriptor says if its limit gives back what it takes for a request that is denied', () => {
+  const [limit] = loginPolicy('[5/5min]').limits as [Limit];
+  expect(descriptor(limit, 'c.x')).not.toHaveProperty('givesBack');
+  const afterwards = { unit: undefined, reserve: undefined, unknown: undefined, refund: undefined };
+  expect(descriptor({ ...limit, afterwards }, 'c.x')).toMatchObject({ givesBack: true });
+});
+
+test('a descriptor says what is usual if its request reserves something else', () => {
+  const { policies } = policySetFrom(`
+version: 1
+identity: { sources: [api_key, ip], verified_headers: [x-reserve] }
+default:
+  limits:
+    - { rate: 1000/1h, algorithm: sliding-window-counter, unit: tokens, reserve: { header: x-reserve }, unknown: 80 }
+    - { rate: 1000/1h, algorithm: fixed-window, unit: tokens, reserve: 30 }`);
+  const reserved = (headers: Record<string, string>) =>
+    describe(policies, { ...LISTED, untrustedProxy: false }, { ...AT_NOON, headers }).map(
+      ({ cost, usualCost }) => [cost, usualCost],
+    );
+  expect(reserved({ 'x-reserve': '5' })).toEqual([
+    [5, 80],
+    [30, undefined],
+  ]);
+  expect(reserved({})).toEqual([
+    [80, undefined],
+    [30, undefined],
+  ]);
 });
 
 group('the partition that is counted', () => {

@@ -50,6 +50,7 @@ async function start(proxySecrets: readonly string[] = []): Promise<ClientHttp2S
       render: ({ reason }, { body }) => `${reason} in ${body}`,
       write: (answer) => `written: ${answer}`,
     },
+    streamServices: [],
     services: [
       {
         name: 'counts.Counter',

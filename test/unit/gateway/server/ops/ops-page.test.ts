@@ -22,7 +22,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 function serverWith(options: { adminToken?: string; pageFolder?: string | undefined } = {}) {
   return createOpsServer({
     ...{ metrics: async () => '', contentType: 'text/plain' },
-    health: () => ({ ready: true, degraded: false, unseenHeaders: [] }),
+    health: () => ({ ready: true, degraded: false, unseenHeaders: [], unsettledPolicies: [] }),
     operate: async () => ({}),
     ...{ adminToken: undefined, pageFolder: folder, ...options },
     ...{ onRefused: () => {}, onFault: () => {}, onConnectionFault: () => {} },

@@ -6,7 +6,7 @@ import {
 } from '../../../../../src/gateway/operations/operation-error.ts';
 import { createOpsServer, type Health } from '../../../../../src/gateway/server/ops/ops-server.ts';
 
-const HEALTHY: Health = { ready: true, degraded: false, unseenHeaders: [] };
+const HEALTHY: Health = { ready: true, degraded: false, unseenHeaders: [], unsettledPolicies: [] };
 const TOKEN = 'a-token-of-operators';
 
 let health: Health;
@@ -58,6 +58,7 @@ async function jsonOf(url: string, sent?: Sent) {
 describe('readiness', () => {
   test.each<[Partial<Health>, number, object]>([
     [{}, 200, { status: 'ok' }],
+    [{ unsettledPolicies: ['login'] }, 200, { status: 'degraded', unsettled_policies: ['login'] }],
     [{ unresponsiveWorkers: [] }, 200, { status: 'ok' }],
     [{ degraded: true }, 200, { status: 'degraded' }],
     [{ unresponsiveWorkers: [2, 5] }, 200, { status: 'degraded', unresponsive_workers: [2, 5] }],

@@ -1,0 +1,101 @@
+/** Limits that charge afterwards: what was reserved, what was settled, and policies whose outcomes nobody reports. */
+import type { TelemetryContext } from './context.ts';
+import {
+  ERROR,
+  KEEP_FOR_REPORT,
+  type LogLines,
+  MOST_LISTED,
+  ONE_A_MINUTE,
+} from './log/log-line.ts';
+import { countAtScrape, type MetricRows } from './metrics.ts';
+import { ReportedOutcomes } from './reported-outcomes.ts';
+
+const runbook = 'HeadgateReservationsUnsettled';
+
+export const SETTLEMENT_LINES = {
+  reservations_unsettled: {
+    level: 'warn',
+    message: 'no outcomes are reported: reservations of these policies stay counted',
+    fields: {
+      policies: `a list of the names of the first ${MOST_LISTED}`,
+      more: 'how many more there are',
+    },
+    meaning:
+      'Their requests reserve units, but for 5 minutes, or for `HEADGATE_SETTLE_WITHIN` if that is shorter, no gateway got an outcome. Connect a channel.',
+    runbook,
+    atMost: 'one, until other policies are concerned',
+  },
+  settlements_lost: {
+    level: 'error',
+    message: 'settlements were lost: these reservations stay counted',
+    fields: { settlements: 'how many since the line before' },
+    meaning:
+      'Redis did not take them within the life of their tokens, more than 10,000 were waiting, or the gateway ended.',
+    runbook: 'HeadgateStoreDegraded',
+    atMost: ONE_A_MINUTE,
+  },
+  settlement_cut: {
+    level: 'warn',
+    message:
+      'a request took more than it reserved, by more than a whole limit: the rest is not charged',
+    fields: { limit: 'the limit', units: 'how many units are not charged' },
+    meaning: 'One settlement adds at most the number of the limit. Check what the channel reports.',
+    runbook,
+    atMost: ONE_A_MINUTE,
+  },
+  settlement_failed: {
+    level: 'error',
+    message: 'a settlement failed because of a fault: its reservation stays counted',
+    fields: { err: ERROR },
+    meaning: KEEP_FOR_REPORT,
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;
+
+const SETTLEMENT_METRICS = {
+  headgate_reservations_total: {
+    help: 'Requests that reserved units until their outcome is known, by policy.',
+    labels: ['policy'],
+  },
+  headgate_settlements_total: {
+    help: 'Outcomes of requests by policy (none if the token names none of the policy file), channel and result. One that waits counts again with its result.',
+    labels: ['policy', 'channel', 'result'],
+  },
+  headgate_settlements_waiting: {
+    help: 'Settlements that wait until Redis takes them.',
+  },
+} as const satisfies MetricRows;
+
+export function createSettlementEvents({ linesOf, metricsOf, now, isFirst }: TelemetryContext) {
+  const write = linesOf(SETTLEMENT_LINES);
+  const metrics = metricsOf(SETTLEMENT_METRICS);
+  const outcomes = new ReportedOutcomes();
+  countAtScrape(metrics.headgate_reservations_total, () => outcomes.reservations());
+  let lostSinceLine = 0;
+  let listed = '';
+  const events = {
+    reserved: (policy: string): void => outcomes.reserved(policy, now()),
+    counted(policy: string, channel: string, result: string): void {
+      metrics.headgate_settlements_total.inc({ policy, channel, result });
+      outcomes.settled(policy, result, now());
+    },
+    cut: (limit: string, units: number): void => write('settlement_cut', { limit, units }),
+    waiting: (settlements: number): void => metrics.headgate_settlements_waiting.set(settlements),
+    lost(settlements: number): void {
+      lostSinceLine += settlements;
+      if (!isFirst('lost')) return;
+      write('settlements_lost', { settlements: lostSinceLine });
+      lostSinceLine = 0;
+    },
+    failed: (error: unknown): void => write('settlement_failed', { err: error }),
+    /** The policies for which no gateway got an outcome. */
+    unsettled(names: readonly string[]): void {
+      const isKnown = names.join('\n') === listed;
+      listed = names.join('\n');
+      if (isKnown || names.length === 0) return;
+      const policies = names.slice(0, MOST_LISTED);
+      write('reservations_unsettled', { policies, more: names.length - policies.length });
+    },
+  };
+  return { settlements: events, outcomes };
+}
