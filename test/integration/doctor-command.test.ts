@@ -1102,6 +1102,36 @@ describe.skipIf(nginx === undefined)('--through', () => {
     );
   });
 
+  test('says if no request of a policy that charges afterwards has come', async () => {
+    await using site = await startSite(
+      `${PLAIN}default: { limits: [100/1h] }
+policies:
+  - name: login
+    match: { method: POST, path: /login }
+    limits: [{ rate: 5/1h, refund: { status: [204] } }, 100/1d]
+`,
+    );
+    expect((await through(site)).findings.at(-1)).toMatchObject({
+      id: 'not-reserved',
+      problem: expect.stringMatching(/^no request of login has come/),
+    });
+  });
+
+  test('an answer with the token of its request is an error', async () => {
+    const echo = createServer(({ headers: { 'x-headgate-settle': token } }, response) => {
+      if (token !== undefined) response.setHeader('x-headgate-settle', token);
+      response.end('the application');
+    });
+    await using application = await listenLocally(echo);
+    await using site = await startSite(CHARGED, {
+      application: application.port,
+      changes: { 'proxy_hide_header X-Headgate-Settle;': '' },
+    });
+    const diagnosis = await through(site);
+    expect(diagnosis.code).toBe(1);
+    expect(diagnosis.last).toContain('settle-token-shown');
+  });
+
   test('names each header that gives a client a fresh limit', async () => {
     await using site = await startSite('[100/1h]', {
       changes: {

@@ -3,10 +3,11 @@
  * checked once: 2 us less of 18. The text goes to a property of node:http that its documentation does not name, so before
  * the first check real servers answer both ways, and unless they send the same bytes, all answers go through `writeHead`.
  */
-import { createServer, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerOptions, ServerResponse } from 'node:http';
 import { addAbortSignal, duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Answer } from '../core/dialect.ts';
+import { createServer, STATUS_CODES } from './http-server.ts';
 
 export type WriteAnswer = (response: ServerResponse, answer: Answer) => void;
 

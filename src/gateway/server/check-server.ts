@@ -2,7 +2,7 @@
  * Answers proxies over HTTP, on node:http alone. A framework would route, parse bodies and look at content types, and each
  * of these would answer some requests in a way that a proxy misreads.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Dialect } from '../core/dialect.ts';
@@ -12,7 +12,7 @@ import { type CallerOptions, compileSecretCheck } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import type { HandleCheck } from './handler.ts';
 import { badRequest, HttpCheck, notFound, unauthorized, writeAnswer } from './http-check.ts';
-import { guardConnections, HTTP_OPTIONS } from './http-server.ts';
+import { createServer, guardConnections, HTTP_OPTIONS } from './http-server.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
 import { createSettleEndpoint, SETTLE_PATH, type Settling } from './settle-endpoint.ts';
 

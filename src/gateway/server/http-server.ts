@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import { ConnectionGuard, guardOf } from './connection-guard.ts';
 
+/** An import would read all that node:http exports, and some of it loads fetch. */
+export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+
 /** How long a caller may take to send a request. */
 const REQUEST_TIMEOUT_MS = 5_000;
 export const HTTP_OPTIONS = {

@@ -22,6 +22,7 @@ policies:
   - { name: pay, match: { path: /pay }, limits: [100000/1h], on_store_failure: deny }
   - { name: chat, match: { path: /chat }, limits: [100000/1h], on_store_failure: local }
   - { name: next, match: { path: /next }, limits: [1/1h], mode: shadow }
+  - { name: pages, match: { path: /pages }, limits: [{ rate: 100000/1h, algorithm: sliding-window-counter, refund: { status: [204] } }, 100000/1d] }
 `;
 const CLIENT = '198.51.100.7';
 
@@ -59,6 +60,12 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
     });
   const reading = async (pattern: RegExp) =>
     pattern.test((await call(gateway.opsUrl, '/metrics')).body);
+  const settled = async () => {
+    const { headers } = await ask('/envoy/pages');
+    const body = JSON.stringify({ token: headers['x-headgate-settle'], status: 204 });
+    const json = { 'content-type': 'application/json', 'x-headgate-secret': SECRET };
+    await call(gateway.url, '/settle', { method: 'POST', headers: json, body });
+  };
   const traffic = async () => {
     const nginx = { 'x-original-method': 'GET', 'x-original-uri': '/pay', 'x-real-ip': CLIENT };
     const id = { 'x-headgate-request-id': randomUUID() };
@@ -68,6 +75,7 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
       ask('/envoy/pay', { 'x-api-key': 'an unlisted key' }),
       ask('/envoy/chat'),
       ask('/envoy/next'),
+      settled(),
       ask('/envoy/in/no/policy'),
       ask('/envoy/pay', { 'x-headgate-client-ip': '192.0.2.1' }),
       ask('/envoy/pay', { 'x-headgate-client-ip': '203.0.113.1' }),
