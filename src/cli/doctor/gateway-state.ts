@@ -40,13 +40,19 @@ function outcomesIn(reservations: readonly Sample[], settlements: readonly Sampl
     reservations: byPolicy(reservations),
     settlements: byPolicy(settlements),
     /** By which an outcome was ever reported. */
-    channels: new Set(settlements.map(({ labels }) => labels.get('channel'))),
+    channels: new Set(
+      settlements.flatMap(({ labels }) => (isRefused(labels) ? [] : labels.get('channel'))),
+    ),
+    /** Reports without the secret. */
+    refusedReports: sum(settlements.filter(({ labels }) => isRefused(labels))),
     /** Reports with a token that no key of the gateway has signed, or that was cut. */
     unknownTokens: sum(
       settlements.filter(({ labels }) => UNKNOWN_TOKENS.has(labels.get('result') ?? '')),
     ),
   };
 }
+
+const isRefused = (labels: Sample['labels']) => labels.get('result') === 'refused';
 
 function sum(samples: readonly Sample[]): number {
   return samples.reduce((total, { value }) => total + value, 0);

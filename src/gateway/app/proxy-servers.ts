@@ -16,7 +16,7 @@ import type { RateLimits } from './ratelimit/rate-limits.ts';
 interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<Telemetry, 'proxies'>;
+  readonly telemetry: Pick<Telemetry, 'proxies' | 'settlements'>;
   /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
   /** If it is undefined, nobody can settle: `POST /settle` and access logs of Envoy are not answered. */
@@ -41,6 +41,7 @@ export function createProxyServers(options: ProxyServersOptions) {
     isLeaving: () => isLeaving,
     settling: settle && {
       secrets: environment.settleSecrets,
+      onRefused: telemetry.settlements.refused,
       answer: settleOverHttp(settle),
       atEndOfTurn: (job) => arrivals.atEndOfTurn(job),
     },

@@ -27,7 +27,7 @@ export const CHARGING_RULES = {
     'Add a limit without `refund`, with another window.',
   ),
   'refund-of-failures': note(
-    'A limit refunds by a status below 400 or by a redirect. Many applications answer failures in the same way: a wrong password gets 200 or a redirect too.',
-    'Send five wrong passwords: they must end in 429. Otherwise refund by a header that the application sets.',
+    'A limit refunds by a status or a redirect that failures have, too: many applications answer a wrong password with 200 or a redirect, others with 401.',
+    'Send wrong passwords until the limit is used up: the next one must get 429. Otherwise refund by a header that the application sets.',
   ),
 } as const;

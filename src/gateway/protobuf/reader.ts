@@ -19,9 +19,7 @@ export interface NumberField<Target> {
 export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
-  return (reader, target) => {
-    reader.message(fields, target);
-  };
+  return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
 }
 
 /** Reads a text into the property of this name. */

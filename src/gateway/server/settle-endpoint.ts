@@ -9,6 +9,8 @@ import { createBodyReader } from './request-body.ts';
 export interface Settling {
   /** A caller that has one of these as a header can settle, and nothing else. */
   readonly secrets: readonly string[];
+  /** Called for each caller that may not settle. */
+  readonly onRefused: () => void;
   /** Gives the status and the JSON that answer a body. */
   readonly answer: (body: string) => SettleAnswer | Promise<SettleAnswer>;
   /** Answers that are written together cost less, see `Arrivals`. */
@@ -30,6 +32,7 @@ const SETTLE_SECRET_HEADER = 'x-headgate-settle-secret';
 const JSON_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 const FROM_A_WEB_PAGE = 'Web pages may not settle.';
+const WRONG_SECRET = 'The secret is wrong.';
 const NO_SECRET = 'Send the proxy secret, or HEADGATE_SETTLE_SECRET as X-Headgate-Settle-Secret.';
 const NOT_LOCAL =
   'Other machines need a secret: set HEADGATE_SETTLE_SECRET, and send it as X-Headgate-Settle-Secret.';
@@ -70,7 +73,7 @@ function json(status: number, body: string): Answer {
 
 /** What refuses a request by its head alone. */
 function compileRefusals(options: SettleEndpointOptions) {
-  const { proxySecrets, settling, callerWithoutAddress, onUnauthorized } = options;
+  const { proxySecrets, settling, callerWithoutAddress } = options;
   const isProxy = compileSecretCheck(proxySecrets);
   const canSettle = compileSecretCheck(settling.secrets, SETTLE_SECRET_HEADER);
   const hasSecrets = { proxy: proxySecrets.length > 0, settle: settling.secrets.length > 0 };
@@ -81,7 +84,8 @@ function compileRefusals(options: SettleEndpointOptions) {
     }
     const isKnown =
       (hasSecrets.proxy && isProxy(headers)) || (hasSecrets.settle && canSettle(headers));
-    return isKnown ? undefined : NO_SECRET;
+    if (isKnown) return undefined;
+    return headers[SETTLE_SECRET_HEADER] === undefined ? NO_SECRET : WRONG_SECRET;
   };
   return (message: IncomingMessage): Answer | undefined => {
     const { method, headers } = message;
@@ -93,7 +97,7 @@ function compileRefusals(options: SettleEndpointOptions) {
     if (isFromWebPage(headers)) return failure(403, 'forbidden', FROM_A_WEB_PAGE);
     const unknown = stranger(message);
     if (unknown !== undefined) {
-      onUnauthorized();
+      settling.onRefused();
       return failure(403, 'forbidden', unknown);
     }
     const isJson = JSON_TYPE.test(headers['content-type'] ?? '');

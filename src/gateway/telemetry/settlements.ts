@@ -15,15 +15,26 @@ const runbook = 'HeadgateReservationsUnsettled';
 export const SETTLEMENT_LINES = {
   reservations_unsettled: {
     level: 'warn',
-    message: 'no outcomes are reported: reservations of these policies stay counted',
+    message:
+      'no outcomes are reported, so reservations of these policies stay counted: have the application or Envoy report them, see docs/charging-afterwards.md',
     fields: {
       policies: `a list of the names of the first ${MOST_LISTED}`,
       more: 'how many more there are',
     },
     meaning:
-      'Their requests reserve units, but for 5 minutes, or for `HEADGATE_SETTLE_WITHIN` if that is shorter, no gateway got an outcome. Connect a channel.',
+      'Their requests reserve units, but for 5 minutes, or for `HEADGATE_SETTLE_WITHIN` if that is shorter, no gateway got an outcome. Gateways look for that every 30 seconds.',
     runbook,
     atMost: 'one, until other policies are concerned',
+  },
+  report_refused: {
+    level: 'warn',
+    message:
+      'a report to POST /settle had no secret or a wrong one and was answered 403, so its reservation stays counted: correct HEADGATE_SETTLE_SECRET in the application',
+    fields: {},
+    meaning:
+      'An application of yours sends no secret or another one in `X-Headgate-Settle-Secret`; or the caller is not an application of yours.',
+    runbook,
+    atMost: ONE_A_MINUTE,
   },
   settlements_lost: {
     level: 'error',
@@ -58,7 +69,7 @@ const SETTLEMENT_METRICS = {
     labels: ['policy'],
   },
   headgate_settlements_total: {
-    help: 'Outcomes of requests by policy (none if the token names none of the policy file), channel and result. One that waits counts again with its result.',
+    help: 'Outcomes of requests by policy (none if the token names none of the policy file), channel and result. One that waits counts again with its result. A report without the secret is refused.',
     labels: ['policy', 'channel', 'result'],
   },
   headgate_settlements_waiting: {
@@ -78,6 +89,11 @@ export function createSettlementEvents({ linesOf, metricsOf, now, isFirst }: Tel
     counted(policy: string, channel: string, result: string): void {
       metrics.headgate_settlements_total.inc({ policy, channel, result });
       outcomes.settled(policy, result, now());
+    },
+    /** A report without the secret. */
+    refused(): void {
+      events.counted('none', 'settle', 'refused');
+      write('report_refused', {});
     },
     cut: (limit: string, units: number): void => write('settlement_cut', { limit, units }),
     waiting: (settlements: number): void => metrics.headgate_settlements_waiting.set(settlements),

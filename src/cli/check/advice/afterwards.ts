@@ -30,8 +30,15 @@ function flatReserve({ unit, reserve, unknown }: LimitEntry, path: Path): Diagno
   return [{ rule: 'reserve-without-unknown', path: [...path, 'reserve'], message }];
 }
 
+const WRONG_PASSWORD: ReadonlySet<number> = new Set([400, 401, 403, 422]);
+
 function refundByLook({ refund }: LimitEntry, path: Path): DiagnosticDraft[] {
   if (refund === undefined) return [];
+  const failure = refund.status?.find((status) => WRONG_PASSWORD.has(status));
+  if (failure !== undefined) {
+    const message = `many applications answer a wrong password with status ${failure}, and refunded requests are free: refund by what a success looks like`;
+    return [{ rule: 'refund-of-failures', path: [...path, 'refund'], message }];
+  }
   const found = refund.status?.find((status) => status < 400);
   const sign = found === undefined ? refund.location && 'a redirect' : `status ${found}`;
   if (sign === undefined) return [];

@@ -73,7 +73,9 @@ function whatIsConnected(before: GatewayState, after: GatewayState): string {
   const unknown = after.outcomes.unknownTokens - before.outcomes.unknownTokens;
   if (unknown > 0)
     return `${plural(unknown, 'report')} had a token that this gateway did not sign, or a part of one`;
-  const { channels } = after.outcomes;
+  const { channels, refusedReports } = after.outcomes;
+  if (refusedReports > 0)
+    return `${plural(refusedReports, 'report')} to POST /settle had no HEADGATE_SETTLE_SECRET or a wrong one`;
   if (channels.has('envoy'))
     return 'access logs of Envoy reach the gateway, and their entries have no token of this policy';
   if (channels.has('settle'))

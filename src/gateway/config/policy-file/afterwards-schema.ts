@@ -38,6 +38,8 @@ const reserveSource = z
   );
 
 const RESERVE = `must be a number of units, { header: x-reserve } or { metadata: ${REQUEST_INFO} }`;
+const REFUND =
+  'must be a map, as in { header: { x-login: ok } }, { status: [204] } or { location: /account }';
 
 const responseHeader = z
   .string()
@@ -53,22 +55,29 @@ const location = z
   .meta({ title: 'path', examples: ['/account'] });
 
 const refund = z
-  .strictObject({
-    status: z
-      .array(z.int().min(200).max(599))
-      .min(1)
-      .max(32)
-      .optional()
-      .describe('Statuses of the response of the application, never of one that a proxy made.'),
-    header: z
-      .record(responseHeader, z.string(HEADER_VALUE).min(1).max(256))
-      .refine((headers) => Object.keys(headers).length > 0, 'must name a header, as x-login: ok')
-      .optional()
-      .describe(
-        'Headers of the response of the application, each with the value that it must have.',
-      ),
-    location: location.optional().describe('The path to which the response redirects.'),
-  })
+  .strictObject(
+    {
+      status: z
+        .array(z.int().min(200).max(599))
+        .min(1)
+        .max(32)
+        .optional()
+        .describe('Statuses of the response of the application, never of one that a proxy made.'),
+      header: z
+        .record(
+          responseHeader,
+          z.string(HEADER_VALUE).min(1).max(256),
+          'must be a map, as in { x-login: ok }',
+        )
+        .refine((headers) => Object.keys(headers).length > 0, 'must name a header, as x-login: ok')
+        .optional()
+        .describe(
+          'Headers of the response of the application, each with the value that it must have.',
+        ),
+      location: location.optional().describe('The path to which the response redirects.'),
+    },
+    REFUND,
+  )
   .refine(
     (written) => Object.values(written).some((each) => each !== undefined),
     'must have a status, a header or a location, as in { header: { x-login: ok } }',

@@ -154,9 +154,10 @@ function noteOn(entry: LimitEntry): Note | undefined {
 }
 
 /** An author who names a day or a month has chosen its boundaries. */
-function boundaryNote({ rate, algorithm }: LimitEntry, why: string, worst: string): Note {
+function boundaryNote({ rate, algorithm, unit }: LimitEntry, why: string, worst: string): Note {
   const { limit, calendar } = rate;
-  if (limit >= SMALL_LIMIT || calendar !== undefined) {
+  // A log counts no units.
+  if (limit >= SMALL_LIMIT || calendar !== undefined || unit !== undefined) {
     return { rule: 'approximate-limit', message: `${algorithm} ${why}: ${worst}` };
   }
   const message = `${algorithm} is too inexact for a limit of ${limit}: ${worst}; use sliding-window-log, which is exact`;

@@ -64,7 +64,9 @@ const EXTENSION: Fields<Entry> = {
 };
 
 function entry(reader: ProtobufReader, fields: Fields<Entry>): Entry {
-  return reader.message(fields, { key: '', value: '', rawValue: undefined });
+  const found: Entry = { key: '', value: '', rawValue: undefined };
+  reader.fieldsUntil(reader.endOfValue(), fields, found);
+  return found;
 }
 
 /** In place of `headers` with `encode_raw_headers`. */

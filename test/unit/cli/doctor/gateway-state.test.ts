@@ -49,7 +49,7 @@ test('the counters of all series are added, and others are left out', async () =
         ['none', 2],
       ]),
       channels: new Set(['settle', 'envoy']),
-      unknownTokens: 2,
+      refusedReports: 0, unknownTokens: 2,
     },
   });
 });

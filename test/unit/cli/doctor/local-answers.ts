@@ -33,7 +33,7 @@ export async function answering(answer: (request: IncomingMessage) => Answer | u
 
 export const NO_OUTCOMES = {
   ...{ reservations: new Map<string, number>(), settlements: new Map<string, number>() },
-  ...{ channels: new Set<string>(), unknownTokens: 0 },
+  ...{ channels: new Set<string>(), refusedReports: 0, unknownTokens: 0 },
 };
 
 /** The metrics of a gateway of which `doctor` reads some. */

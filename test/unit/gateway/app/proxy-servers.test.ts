@@ -156,7 +156,10 @@ describe('settlements', () => {
     const settleSecret = { 'x-headgate-settle-secret': `${SECRET}-2` };
     expect(await grpc(STREAM_ACCESS_LOGS, LOG, settleSecret)).toBe('grpc 7');
     expect(await metrics('strangers_refused_total')).toEqual([
-      'headgate_strangers_refused_total 3',
+      'headgate_strangers_refused_total 2',
+    ]);
+    expect(await metrics('settlements_total')).toEqual([
+      'headgate_settlements_total{policy="none",channel="settle",result="refused"} 1',
     ]);
     expect(settled).toEqual([]);
     expect((await http('check', '/settle', report(settleSecret))).status).toBe(200);

@@ -58,6 +58,7 @@ async function startServer({ proxy = [], settle = [], isOff }: Secrets, withoutA
       ? undefined
       : {
           secrets: settle,
+          onRefused: () => void unauthorized++,
           atEndOfTurn: setImmediate,
           async answer(body) {
             bodies.push(body);

@@ -126,6 +126,7 @@ const CALLS: Calls = {
   settlements: {
     reserved: ({ settlements }) => settlements.reserved('login'),
     counted: ({ settlements }) => settlements.counted('login', 'settle', 'settled'),
+    refused: ({ settlements }) => settlements.refused(),
     cut: ({ settlements }) => settlements.cut('completions', 5),
     waiting: ({ settlements }) => settlements.waiting(1),
     lost: ({ settlements }) => settlements.lost(1),

@@ -35,3 +35,12 @@ test('policies whose outcomes nobody reports are logged when others are concerne
   unsettled(Array.from({ length: 25 }, (_, i) => `policy-${i}`));
   expect(lines()[2]).toMatchObject({ more: 5, policies: expect.arrayContaining(['policy-0']) });
 });
+
+test('reports without the secret are counted, and logged once a minute', async () => {
+  const { telemetry, lines, metrics } = observedTelemetry();
+  for (let i = 0; i < 3; i++) telemetry.settlements.refused();
+  expect(lines()).toMatchObject([{ event: 'report_refused' }]);
+  expect(await metrics('settlements_total')).toEqual([
+    'headgate_settlements_total{policy="none",channel="settle",result="refused"} 3',
+  ]);
+});

@@ -77,6 +77,10 @@ test.each([
     [settled('login', 7, 'envoy')],
     'access logs of Envoy reach the gateway, and their entries have no token of this policy',
   ],
+  [
+    [settled('none', 6, 'settle', 'refused')],
+    '6 reports to POST /settle had no HEADGATE_SETTLE_SECRET or a wrong one',
+  ],
 ])('no outcome comes, with %s', async (others, why) => {
   const setting = { before: others, after: [...others, reserved('chat', 4)] };
   expect(await found(setting)).toMatchObject({ texts: [`${NOT_SETTLED}; ${why}`], pauses: 20 });
