@@ -49,7 +49,8 @@ test('the counters of all series are added, and others are left out', async () =
         ['none', 2],
       ]),
       channels: new Set(['settle', 'envoy']),
-      refusedReports: 0, unknownTokens: 2,
+      refusedReports: 0,
+      unknownTokens: 2,
     },
   });
 });
