@@ -107,14 +107,9 @@ describe.each(ROWS)('$program', ({ program, start, settlesItself }) => {
     expect(charged).toBe(reported + 3 * UNKNOWN);
   });
 
-  testHere('admits as many parallel streams of one client as have reserved', async () => {
-    const address = '127.0.4.4';
-    const body = JSON.stringify({ messages, stream: true, model: 'slow' });
-    const before = application.model.answers.length;
-    const streams = Array.from({ length: 100 }, () =>
-      application.post(address, MESSAGES, { body }),
-    );
-    const answered = () => application.model.answers.length - before;
+  /** Sends a hundred requests, and lets the model answer once all but those that have reserved are denied. */
+  async function streamAtOnce(address: string, path: string, body: string): Promise<void> {
+    const streams = Array.from({ length: 100 }, () => application.post(address, path, { body }));
     let denied = 0;
     for (const each of streams) void each.then(({ status }) => status === 429 && denied++);
     await eventually(
@@ -123,7 +118,14 @@ describe.each(ROWS)('$program', ({ program, start, settlesItself }) => {
     );
     application.model.next(1_000);
     await Promise.all(streams);
-    expect(answered()).toBe(AT_ONCE);
+  }
+
+  testHere('admits as many parallel streams of one client as have reserved', async () => {
+    const address = '127.0.4.4';
+    const body = JSON.stringify({ messages, stream: true, model: 'slow' });
+    const before = application.model.answers.length;
+    await streamAtOnce(address, MESSAGES, body);
+    expect(application.model.answers.length - before).toBe(AT_ONCE);
     await application.settled(AT_ONCE);
     const tokens = application.model.answers.slice(before).map(produced);
     const sum = tokens.reduce((total, each) => total + each, 0);
@@ -138,17 +140,7 @@ describe.each(ROWS)('$program', ({ program, start, settlesItself }) => {
       const address = '127.0.4.5';
       const body = JSON.stringify({ input: ASKED, stream: true, model: 'slow-long' });
       const before = application.model.answers.length;
-      const streams = Array.from({ length: 100 }, () =>
-        application.post(address, RESPONSES, { body }),
-      );
-      let denied = 0;
-      for (const each of streams) void each.then(({ status }) => status === 429 && denied++);
-      await eventually(
-        async () => denied,
-        (count) => count === streams.length - AT_ONCE,
-      );
-      application.model.next(1_000);
-      await Promise.all(streams);
+      await streamAtOnce(address, RESPONSES, body);
       await application.settled(AT_ONCE);
       expect((await application.post(address, RESPONSES, { body })).status).toBe(429);
       const used = application.model.answers.slice(before).map(produced);

@@ -77,7 +77,7 @@ function compileRefusals(options: SettleEndpointOptions) {
   const isProxy = compileSecretCheck(proxySecrets);
   const canSettle = compileSecretCheck(settling.secrets, SETTLE_SECRET_HEADER);
   const hasSecrets = { proxy: proxySecrets.length > 0, settle: settling.secrets.length > 0 };
-  const stranger = ({ headers, socket }: IncomingMessage): string | undefined => {
+  const missingRight = ({ headers, socket }: IncomingMessage): string | undefined => {
     if (!hasSecrets.proxy && !hasSecrets.settle) {
       const address = socket.remoteAddress ?? callerWithoutAddress;
       return isThisMachine(address) ? undefined : NOT_LOCAL;
@@ -95,10 +95,10 @@ function compileRefusals(options: SettleEndpointOptions) {
       return answer;
     }
     if (isFromWebPage(headers)) return failure(403, 'forbidden', FROM_A_WEB_PAGE);
-    const unknown = stranger(message);
-    if (unknown !== undefined) {
+    const missing = missingRight(message);
+    if (missing !== undefined) {
       settling.onRefused();
-      return failure(403, 'forbidden', unknown);
+      return failure(403, 'forbidden', missing);
     }
     const isJson = JSON_TYPE.test(headers['content-type'] ?? '');
     const { 'content-encoding': coding = 'identity' } = headers;

@@ -29,7 +29,7 @@ export const SETTLEMENT_LINES = {
   report_refused: {
     level: 'warn',
     message:
-      'a report to POST /settle had no secret or a wrong one and was answered 403, so its reservation stays counted: correct HEADGATE_SETTLE_SECRET in the application',
+      'a report to POST /settle had no secret or a wrong one and was answered 403, so its reservation stays counted: give the application the HEADGATE_SETTLE_SECRET of the gateway',
     fields: {},
     meaning:
       'An application of yours sends no secret or another one in `X-Headgate-Settle-Secret`; or the caller is not an application of yours.',

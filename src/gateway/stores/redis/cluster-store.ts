@@ -90,7 +90,7 @@ export class ClusterStore implements QuotaStore, QuotaReader, SettlementStore {
     await this.#storeOf(0).reset(keys, settled);
   }
 
-  /** Each slot has a mark of its own. If one fails, the others have settled, and answer `repeated` the next time. */
+  /** Each slot has its own mark. If one slot fails, the others have settled, and answer `repeated` the next time. */
   async settle({ parts, ...settlement }: Settlement): Promise<SettleResult> {
     const results = new Map<SettledPart, PartResult>();
     const slots = bySlot(parts).map(async ({ slot, members }) => {
