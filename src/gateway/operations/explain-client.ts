@@ -58,7 +58,7 @@ function namesOfAddress(address: string, { policies, salts, nowMs }: ClientConte
 function listedTexts(names: readonly string[], { policies }: ClientContext): string[] {
   const listed = policies.listedClients;
   return names
-    .filter((name) => listed.has(name))
+    .filter((name) => listed.get(name) !== undefined)
     .map(
       (client) => `the key is listed: ${clientText({ client, ...listedFields(client, listed) })}`,
     );

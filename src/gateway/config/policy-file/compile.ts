@@ -2,7 +2,7 @@ import { Calendar } from '../../core/counting/calendar.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
 import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
 import { compileAddressSet } from '../../core/identity/address.ts';
-import type { IdentitySource } from '../../core/identity/claims.ts';
+import { type IdentitySource, vouchedHeaders } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
@@ -13,6 +13,7 @@ import {
   allLimits,
   type DefaultEntry,
   type IdentitySection,
+  keySources,
   type LimitEntry,
   prefixesOf,
   reserveHeadersOf,
@@ -51,7 +52,7 @@ export function compilePolicies(
     routes: routesOf(false),
     always: routesOf(true),
     fallback: policyOf({ ...fallback, name: 'default' }),
-    identify: compileIdentity({ ...identityConfig, rememberedAddresses }),
+    ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
     neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
     answers: {
@@ -91,7 +92,9 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
     sources: identity.sources.map((source) => toSource(source, ranges)),
     apiKeyHeader: identity.api_key.header,
     apiKeys: keys.map(({ id, sha256, plan }) => ({ id, sha256, plan })),
-    userHeader: identity.user.header,
+    keysInStore: keySources(identity).inStore,
+    user: identity.user,
+    plan: identity.plan,
     trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
     forwardedHeader: identity.forwarded_header,
     headers: [...new Set(headers)],
@@ -105,13 +108,13 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
 function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
     if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
-    if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
-    if (source === 'ip') return [];
+    if (source === 'user' || source === 'ip') return [];
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const ofLimits = [...config.headers, ...reserve].map((name) => ({ name, sentBy: undefined }));
-  const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
+  const others = [...vouchedHeaders(config), ...config.headers, ...reserve];
+  const ofOthers = others.map((name) => ({ name, sentBy: undefined }));
+  const byName = new Map([...ofSources, ...ofOthers].map((each) => [each.name, each]));
   return [...byName.values()];
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Vouched } from '../../core/identity/vouched.ts';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
 import { addressRange } from './access-schema.ts';
@@ -139,12 +140,86 @@ const ip = z
     'has both ipv6_prefix and ipv6_prefixes, keep one of them',
   );
 
-const KEYS = 'must be a list of keys, or the name of a file with such a list, as in keys.yaml';
+const KEYS =
+  'must be redis, a list of keys, the name of a file with such a list, as in keys.yaml, or [redis, keys.yaml]';
 
 const keyFile = z
   .string()
   .regex(/\.(ya?ml|json)$/, KEYS)
   .meta({ title: 'file', examples: ['keys.yaml'] });
+
+const inStore = z.literal('redis');
+
+const keys = z
+  .union([inStore, keyFile, z.tuple([inStore, keyFile]), keyListSchema], KEYS)
+  .default([])
+  .describe(
+    'The known keys: redis, where headgate keys adds them; a file that lists them; both; or a list. An unlisted key also counts for its address.',
+  );
+
+const NAMESPACE = 'must be the namespace of a filter, such as envoy.filters.http.jwt_authn';
+const CLAIM = 'must be a name or a list of names, as in [payload, sub]';
+const claimName = z.string().min(1, CLAIM).max(128);
+
+const vouchedKeys = {
+  metadata: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, NAMESPACE)
+    .meta({ examples: ['envoy.filters.http.jwt_authn'] })
+    .optional()
+    .describe('In place of a header: metadata of this filter of Envoy, over gRPC.'),
+  claim: z
+    .union([claimName.transform((name) => [name]), z.array(claimName).min(1).max(16)], CLAIM)
+    .meta({ examples: [['payload', 'sub']] })
+    .optional()
+    .describe('Where the value stands in the metadata: the names on the way to it.'),
+};
+
+interface WrittenVouched {
+  readonly header?: string | undefined;
+  readonly metadata?: string | undefined;
+  readonly claim?: readonly string[] | undefined;
+}
+
+/** Throws a RangeError. */
+function vouchedBy({ header, metadata, claim }: WrittenVouched): Vouched {
+  if (header !== undefined && metadata === undefined && claim === undefined) return { header };
+  if (header !== undefined || metadata === undefined) {
+    throw new RangeError('must have either header, or metadata and claim');
+  }
+  if (claim !== undefined) return { metadata, claim };
+  throw new RangeError('has metadata without claim: add one, as in [payload, sub]');
+}
+
+const user = z
+  .strictObject({
+    header: credentialHeader
+      .optional()
+      .describe(
+        'The header that an authenticating proxy sets. headgate believes only trusted proxies. Default: x-user.',
+      ),
+    ...vouchedKeys,
+  })
+  .transform(
+    holds(({ header, ...written }: WrittenVouched) => {
+      const isNamed = written.metadata !== undefined || written.claim !== undefined;
+      return vouchedBy({ ...written, header: header ?? (isNamed ? undefined : 'x-user') });
+    }),
+  )
+  .prefault({})
+  .describe('The user, as authenticated by a proxy.');
+
+const plan = z
+  .strictObject({
+    header: credentialHeader
+      .optional()
+      .describe('The header that an authenticating proxy sets. It must be in verified_headers.'),
+    ...vouchedKeys,
+  })
+  .transform(holds(vouchedBy))
+  .describe(
+    'The plan of a client that a trusted proxy knows: of a listed key without a plan, a user, or a verified header. The plan of a listed key comes first.',
+  );
 
 export const identitySchema = z.strictObject({
   sources: z
@@ -159,12 +234,7 @@ export const identitySchema = z.strictObject({
       header: credentialHeader
         .default('x-api-key')
         .describe('The header that holds the key. authorization means a Bearer token.'),
-      keys: z
-        .union([keyFile, keyListSchema], KEYS)
-        .default([])
-        .describe(
-          'The known keys, or a file that lists them. An unlisted key also counts for its address.',
-        ),
+      keys,
       unverified_factor: z
         .int()
         .min(1)
@@ -176,16 +246,8 @@ export const identitySchema = z.strictObject({
     })
     .prefault({})
     .describe('The known API keys, and the header that holds them.'),
-  user: z
-    .strictObject({
-      header: credentialHeader
-        .default('x-user')
-        .describe(
-          'The header that an authenticating proxy sets. headgate believes only trusted proxies.',
-        ),
-    })
-    .prefault({})
-    .describe('The user, as authenticated by a proxy.'),
+  user,
+  plan: plan.optional(),
   trusted_proxies: addressRanges
     .default(['loopback'])
     .describe(
