@@ -13,16 +13,17 @@ import {
   MALFORMED_PATH,
   notEnforced,
 } from './counting/decision.ts';
-import { describe, type LimitDescriptor } from './counting/descriptor.ts';
+import { describe } from './counting/descriptor.ts';
 import { type Reservation, reservationOf } from './counting/reservation.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { KeyDirectory } from './identity/key-directory.ts';
 import type { SaltSource } from './identity/salts.ts';
+import { traceLimits, traceQuotas } from './limit-trace.ts';
 import { isHost } from './matching/host.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
-import type { Limit, Policy, PolicyMode } from './policy.ts';
+import type { Policy, PolicyMode } from './policy.ts';
 import { type CountedRequest, createShadowCounting } from './shadow-counting.ts';
 import type { Trace } from './trace.ts';
 
@@ -205,28 +206,4 @@ const NO_GROUPS: readonly Counted[] = [];
 function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
   const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
   return policies.every(isInMode) ? policies : policies.filter(isInMode);
-}
-
-function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
-  for (const { source, key } of descriptors) {
-    const { label, description, per } = source;
-    trace({ type: 'limit', label, description, per, key });
-  }
-}
-
-function reservedUnit({ afterwards }: Limit, cost: number): string | undefined {
-  return afterwards && (afterwards.unit ?? (cost === 1 ? 'request' : 'requests'));
-}
-
-function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
-  for (const [i, { source, cost }] of descriptors.entries()) {
-    trace({
-      type: 'quota',
-      label: source.label,
-      cost,
-      reservedUnit: reservedUnit(source, cost),
-      isAdmitted: result?.admitted === true,
-      state: result?.states[i],
-    });
-  }
 }

@@ -2,8 +2,9 @@ import { Calendar } from '../../core/counting/calendar.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
 import { compileAccessLists, type ListEntry } from '../../core/identity/access-lists.ts';
 import { compileAddressSet } from '../../core/identity/address.ts';
-import { type IdentitySource, vouchedHeaders } from '../../core/identity/claims.ts';
+import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
+import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
@@ -107,15 +108,21 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
 /** The headers that a proxy must pass on for the gateway to tell clients apart. */
 function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
-    if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
-    if (source === 'user' || source === 'ip') return [];
+    if (source === 'api_key') return [sentByAnyone(config.apiKeyHeader)];
+    if (source === 'user') return headersOf([config.user]).map(sentByAnyone);
+    if (source === 'ip') return [];
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const others = [...vouchedHeaders(config), ...config.headers, ...reserve];
-  const ofOthers = others.map((name) => ({ name, sentBy: undefined }));
-  const byName = new Map([...ofSources, ...ofOthers].map((each) => [each.name, each]));
+  const others = [...config.headers, ...headersOf([config.plan]), ...reserve];
+  const byName = new Map(
+    [...ofSources, ...others.map(sentByAnyone)].map((each) => [each.name, each]),
+  );
   return [...byName.values()];
+}
+
+function sentByAnyone(name: string): NeededHeader {
+  return { name, sentBy: undefined };
 }
 
 function toSource(

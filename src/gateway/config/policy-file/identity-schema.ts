@@ -1,27 +1,11 @@
 import { z } from 'zod';
-import type { Vouched } from '../../core/identity/vouched.ts';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
 import { addressRange } from './access-schema.ts';
-import { keyListSchema } from './key-list.ts';
+import { credentialHeader, headerName } from './header-names.ts';
+import { keyEntry } from './key-list.ts';
 import { listed } from './schema-sentences.ts';
-
-export const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
-  .meta({ title: 'header name' })
-  .transform((name) => name.toLowerCase());
-
-/** Headers that every client sends, that frame a message, or that say where a request comes from. */
-const RESERVED_HEADER =
-  /^(user-agent|host|cookie|connection|content-length|transfer-encoding|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-headgate-.*)$/;
-
-const credentialHeader = headerName.transform(
-  holds((name: string) => {
-    if (!RESERVED_HEADER.test(name)) return name;
-    throw new RangeError(`"${name}" has another meaning and cannot identify a client`);
-  }),
-);
+import { plan, user } from './vouched-schema.ts';
 
 const addressRanges = z
   .array(addressRange)
@@ -148,77 +132,22 @@ const keyFile = z
   .regex(/\.(ya?ml|json)$/, KEYS)
   .meta({ title: 'file', examples: ['keys.yaml'] });
 
-const inStore = z.literal('redis');
+const inStore = z
+  .string()
+  .regex(/^redis$/, KEYS)
+  .meta({ title: 'redis' });
+
+const keyList = z.array(z.union([inStore, keyFile, keyEntry], KEYS)).refine((list) => {
+  const names = list.filter((each) => typeof each === 'string');
+  const isPair = names.length === 2 && names.includes('redis') && names[0] !== names[1];
+  return names.length === 0 || (isPair && list.length === 2);
+}, 'must have either keys, or redis and one key file, as in [redis, keys.yaml]');
 
 const keys = z
-  .union([inStore, keyFile, z.tuple([inStore, keyFile]), keyListSchema], KEYS)
+  .union([inStore, keyFile, keyList], KEYS)
   .default([])
   .describe(
     'The known keys: redis, where headgate keys adds them; a file that lists them; both; or a list. An unlisted key also counts for its address.',
-  );
-
-const NAMESPACE = 'must be the namespace of a filter, such as envoy.filters.http.jwt_authn';
-const CLAIM = 'must be a name or a list of names, as in [payload, sub]';
-const claimName = z.string().min(1, CLAIM).max(128);
-
-const vouchedKeys = {
-  metadata: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,128}$/, NAMESPACE)
-    .meta({ examples: ['envoy.filters.http.jwt_authn'] })
-    .optional()
-    .describe('In place of a header: metadata of this filter of Envoy, over gRPC.'),
-  claim: z
-    .union([claimName.transform((name) => [name]), z.array(claimName).min(1).max(16)], CLAIM)
-    .meta({ examples: [['payload', 'sub']] })
-    .optional()
-    .describe('Where the value stands in the metadata: the names on the way to it.'),
-};
-
-interface WrittenVouched {
-  readonly header?: string | undefined;
-  readonly metadata?: string | undefined;
-  readonly claim?: readonly string[] | undefined;
-}
-
-/** Throws a RangeError. */
-function vouchedBy({ header, metadata, claim }: WrittenVouched): Vouched {
-  if (header !== undefined && metadata === undefined && claim === undefined) return { header };
-  if (header !== undefined || metadata === undefined) {
-    throw new RangeError('must have either header, or metadata and claim');
-  }
-  if (claim !== undefined) return { metadata, claim };
-  throw new RangeError('has metadata without claim: add one, as in [payload, sub]');
-}
-
-const user = z
-  .strictObject({
-    header: credentialHeader
-      .optional()
-      .describe(
-        'The header that an authenticating proxy sets. headgate believes only trusted proxies. Default: x-user.',
-      ),
-    ...vouchedKeys,
-  })
-  .transform(
-    holds(({ header, ...written }: WrittenVouched) => {
-      const isNamed = written.metadata !== undefined || written.claim !== undefined;
-      return vouchedBy({ ...written, header: header ?? (isNamed ? undefined : 'x-user') });
-    }),
-  )
-  .prefault({})
-  .describe('The user, as authenticated by a proxy.');
-
-const plan = z
-  .strictObject({
-    header: credentialHeader
-      .optional()
-      .describe('The header that an authenticating proxy sets. It must be in verified_headers.'),
-    ...vouchedKeys,
-  })
-  .transform(holds(vouchedBy))
-  .describe(
-    'The plan of a client that a trusted proxy knows: of a listed key without a plan, a user, or a verified header. The plan of a listed key comes first.',
   );
 
 export const identitySchema = z.strictObject({
