@@ -23,6 +23,7 @@ import {
   StoreError,
   type TakeResult,
 } from '../../gateway/core/counting/store.ts';
+import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
@@ -83,18 +84,11 @@ export class VirtualGateway {
     this.store = virtualStore(now, setting.gateways, (descriptors, result) =>
       onTake(descriptors, result, this.#overrides.current.modes),
     );
-    const virtual = this;
-    this.#settling = virtualSettling({
-      ...{ store: this.store, local: this.store.local, now },
-      policies: {
-        get current() {
-          return virtual.policies.set;
-        },
-      },
-    });
+    const { local } = this.store;
+    this.#settling = virtualSettling({ store: this.store, local, policies: this, now });
     const checkOptions: CheckOptions = {
       store: this.store,
-      local: this.store.local,
+      local,
       salts: this.#salts,
       overrides: this.#overrides,
       newId: () => 'none',
@@ -106,6 +100,11 @@ export class VirtualGateway {
       ...checkOptions,
       observer: { ...checkOptions.observer, step: (event) => this.#trace.push(event) },
     });
+  }
+
+  /** Those in force. */
+  get current(): PolicySet {
+    return this.policies.set;
   }
 
   /** `nowMs`: milliseconds since the epoch; it must not go back. */
@@ -140,7 +139,7 @@ export class VirtualGateway {
   operated(): Gateway {
     const none = { top: () => [], find: () => undefined, all: () => [] };
     return {
-      policies: { current: this.policies.set },
+      policies: this,
       salts: this.#salts,
       overrides: this.#overrides,
       store: this.store,
@@ -186,28 +185,24 @@ function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
     settle: (settlement) => share.settle(settlement),
     take: (descriptors) => taken(descriptors, share.take(descriptors)),
   };
-  let isDown = false;
-  let up = Promise.withResolvers<void>();
-  up.resolve();
+  /** Undefined while the store works. */
+  let down: PromiseWithResolvers<void> | undefined;
   return {
-    get isDown() {
-      return isDown;
-    },
-    set isDown(now: boolean) {
-      if (now && !isDown) up = Promise.withResolvers<void>();
-      if (!now) up.resolve();
-      isDown = now;
-    },
     memory,
     local,
+    setDown(isDown: boolean): void {
+      down?.resolve();
+      down = isDown ? Promise.withResolvers() : undefined;
+    },
     /** Asynchronous, because only such a store may fail. */
     async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-      if (isDown) throw new StoreError('connection', 'the test says that the store is down');
+      if (down !== undefined)
+        throw new StoreError('connection', 'the test says that the store is down');
       return taken(descriptors, memory.take(descriptors));
     },
     /** Waits until the store is up, because a gateway tries again. */
     async settle(settlement: Settlement): Promise<SettleResult> {
-      while (isDown) await up.promise;
+      while (down !== undefined) await down.promise;
       return memory.settle(settlement);
     },
     reset: (keys: readonly string[], settled?: readonly string[]) => memory.reset(keys, settled),
