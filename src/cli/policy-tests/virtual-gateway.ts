@@ -12,17 +12,8 @@ import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
 import type { Outcome as RequestOutcome } from '../../gateway/core/counting/outcome.ts';
-import type {
-  Settlement,
-  SettlementStore,
-  SettleResult,
-} from '../../gateway/core/counting/settlement.ts';
-import {
-  type Descriptor,
-  type LocalLimiter,
-  StoreError,
-  type TakeResult,
-} from '../../gateway/core/counting/store.ts';
+import type { Settlement, SettleResult } from '../../gateway/core/counting/settlement.ts';
+import { type Descriptor, StoreError, type TakeResult } from '../../gateway/core/counting/store.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
@@ -180,9 +171,8 @@ function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
     onTake(descriptors as readonly LimitDescriptor[], result);
     return result;
   };
-  const local: LocalLimiter & SettlementStore = {
-    record: (descriptors) => share.record(descriptors),
-    settle: (settlement) => share.settle(settlement),
+  const local: typeof share = {
+    ...share,
     take: (descriptors) => taken(descriptors, share.take(descriptors)),
   };
   /** Undefined while the store works. */
