@@ -106,7 +106,7 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
-  policy.lookback = lookbackOf(everyLimit(policy).flatMap(limitsOfAddresses));
+  policy.lookback = lookbackOf(everyLimit(policy).filter(countsAddresses).flatMap(formsOf));
   return policy;
 }
 
@@ -125,11 +125,14 @@ export function byFailureMode(policies: readonly Policy[]): PoliciesByFailureMod
   return { allow: namesOf('allow'), local: namesOf('local'), deny: namesOf('deny') };
 }
 
-/** The limits by which an address may be counted if a policy has this one. */
-function limitsOfAddresses(limit: Limit): Limit[] {
-  const { per, wider, unverified } = limit;
-  if (per === 'global' || per === 'descriptor') return [];
+/** A limit, and what stands for it when it counts more than one client. */
+export function formsOf(limit: Limit): Limit[] {
+  const { wider, unverified } = limit;
   return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
+}
+
+function countsAddresses({ per }: Limit): boolean {
+  return per !== 'global' && per !== 'descriptor';
 }
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;

@@ -53,18 +53,13 @@ function* keyMistakes({ unit, reserve, unknown }: LimitEntry, path: Path): Mista
 }
 
 function* reserveMistakes({ limit, path, identity }: Charged): Mistakes {
-  const { reserve, unknown, rate, burst } = limit;
+  const { reserve, unknown } = limit;
   if (unknown !== undefined && (reserve === undefined || isBelow(unknown, reserve))) {
     const message =
       reserve === undefined
         ? 'has no effect without a reserve, remove it'
         : `has no effect, because ${reserve} are reserved anyway: raise it or remove it`;
     yield { rule: 'unknown-without-effect', path: [...path, 'unknown'], message };
-  }
-  if (typeof reserve === 'number' && reserve > (burst ?? rate.limit)) {
-    const most = burst === undefined ? `the limit is ${rate.limit}` : `the bucket holds ${burst}`;
-    const message = `reserves ${reserve} and ${most}, so every request would be denied`;
-    yield { rule: 'cost-above-limit', path: [...path, 'reserve'], message };
   }
   if (typeof reserve !== 'object' || !('header' in reserve) || identity === undefined) return;
   if (identity.verified_headers.includes(reserve.header)) return;
