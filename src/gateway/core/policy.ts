@@ -92,10 +92,8 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const settles = [definition.limits, ...definition.plans.values()]
-    .flat()
-    .some(({ afterwards }) => afterwards !== undefined);
-  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK, settles };
+  const unfinished = { lookback: NO_LOOKBACK, settles: false };
+  const policy = { name, mode, limits, plans, onStoreFailure, ...unfinished };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -106,6 +104,7 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
+  policy.settles = everyLimit(policy).some(({ afterwards }) => afterwards !== undefined);
   policy.lookback = lookbackOf(everyLimit(policy).filter(countsAddresses).flatMap(formsOf));
   return policy;
 }
