@@ -2,6 +2,7 @@
 import { mostOf } from '../../core/counting/largest-limit.ts';
 import { isClaimed } from '../../core/policy.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import { afterwardsOf } from './afterwards-schema.ts';
 import { type IdentitySection, type LimitEntry, prefixesOf } from './valid-file.ts';
 
 export interface Charged {
@@ -16,11 +17,11 @@ type Mistakes = Generator<DiagnosticDraft>;
 
 export function* afterwardsMistakes(charged: Charged): Mistakes {
   const { limit, path } = charged;
-  const { unit, reserve, refund, count_rejected } = limit;
+  const { unit, count_rejected } = limit;
   yield* keyMistakes(limit, path);
   yield* reserveMistakes(charged);
   if (unit !== undefined) yield* sizeMistakes(charged, unit);
-  if (unit === undefined && reserve === undefined && refund === undefined) return;
+  if (afterwardsOf(limit) === undefined) return;
   if (count_rejected) {
     const message =
       'counts denied requests, which have no outcome: remove it, or charge nothing afterwards';
