@@ -1,5 +1,6 @@
 import {
   allLimits,
+  chargesAfterwards,
   reserveHeadersOf,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -38,9 +39,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
 /** The names of policies that charge afterwards: the application needs the token of each of their requests. */
 export function settlingPolicies({ fallback, entries }: Readings): string[] {
   return [{ ...fallback, name: 'default' }, ...entries]
-    .filter((entry) =>
-      allLimits(entry).some(({ reserve, refund }) => reserve !== undefined || refund !== undefined),
-    )
+    .filter((entry) => chargesAfterwards([entry]))
     .map(({ name }) => name);
 }
 

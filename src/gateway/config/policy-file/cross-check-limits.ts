@@ -36,7 +36,7 @@ function* mistakesOfEntry(
       const counter = counterOf(limit);
       if (known.has(counter)) yield repeatedLimit(limit, path);
       known.add(counter);
-      if (limit.reserve === undefined) yield* costMistakes(limit, entry.cost, path);
+      yield* costMistakes(limit, entry.cost, path);
       yield* afterwardsMistakes({ limit, cost: entry.cost, path, identity });
       yield* windowMistakes(limit, path);
       yield* burstMistakes(limit, [...path, 'burst']);
@@ -58,16 +58,16 @@ function repeatedLimit({ per, rate, unit }: LimitEntry, path: Path): DiagnosticD
   return { rule: 'limit-twice', path, message };
 }
 
-function* costMistakes({ rate, burst }: LimitEntry, cost: number, path: Path): Mistakes {
-  const rule = 'cost-above-limit';
-  if (burst === undefined && cost > rate.limit) {
-    const message = `a request costs ${cost} and the limit is ${rate.limit}, so every request would be denied`;
-    yield { rule, path, message };
-  }
-  if (burst !== undefined && cost > burst) {
-    const message = `a request costs ${cost} and the bucket holds ${burst}, so every request would be denied`;
-    yield { rule, path: [...path, 'burst'], message };
-  }
+function* costMistakes(limit: LimitEntry, cost: number, path: Path): Mistakes {
+  const { rate, burst, reserve } = limit;
+  const taken = reserve ?? cost;
+  if (typeof taken !== 'number' || taken <= (burst ?? rate.limit)) return;
+  const ofBucket = burst === undefined ? [] : ['burst'];
+  const at = reserve === undefined ? ofBucket : ['reserve'];
+  const what = reserve === undefined ? `a request costs ${cost}` : `reserves ${reserve}`;
+  const most = burst === undefined ? `the limit is ${rate.limit}` : `the bucket holds ${burst}`;
+  const message = `${what} and ${most}, so every request would be denied`;
+  yield { rule: 'cost-above-limit', path: [...path, ...at], message };
 }
 
 function* burstMistakes({ rate, algorithm, burst }: LimitEntry, path: Path): Mistakes {

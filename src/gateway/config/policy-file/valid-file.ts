@@ -48,13 +48,6 @@ export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
   return [limits, ...Object.values(plans)].flat();
 }
 
-/** Whether some limit needs the outcome of requests. */
-export function chargesAfterwards(entries: readonly LimitedEntry[]): boolean {
-  return entries
-    .flatMap(allLimits)
-    .some(({ reserve, refund }) => reserve !== undefined || refund !== undefined);
-}
-
 /** The headers by which limits say what a request reserves. */
 export function reserveHeadersOf(entries: readonly LimitedEntry[]): string[] {
   const reserves = entries.flatMap(allLimits).map(({ reserve }) => reserve);
