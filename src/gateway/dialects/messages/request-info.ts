@@ -25,7 +25,7 @@ interface RequestInfo {
   estimatedInputTokens: number;
 }
 
-/** A `UInt32Value`. */
+/** A `UInt64Value`. */
 const WRAPPED: Fields<{ value: number }> = {
   1: number((wrapped, value) => {
     wrapped.value = value;
