@@ -26,6 +26,7 @@ policies:
 const SHIPPED = readFileSync(new URL('../../deploy/envoy/openai.yaml', import.meta.url), 'utf8');
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
+const headers = { 'Content-Type': 'application/json' };
 const messages = [{ role: 'user', content: 'how many tokens does this take' }];
 const input = 'how many tokens does this take';
 
@@ -58,7 +59,6 @@ describe.skipIf(inject('programs').envoy === undefined)('Envoy', () => {
   /** A client that has its own budget. Each call resolves to what it has left. */
   function client(): (path: string, body: string) => Promise<number> {
     const agent = new Agent({ localAddress: `127.0.9.${++clients}` });
-    const headers = { 'Content-Type': 'application/json' };
     return async (path, body) => {
       requests++;
       const answer = await call(proxy.url, path, { method: 'POST', headers, agent, body });
@@ -100,6 +100,17 @@ describe.skipIf(inject('programs').envoy === undefined)('Envoy', () => {
     ['is of another API', '/v1/embeddings', JSON.stringify({ input })],
   ])('lets a request that %s reserve unknown', async (_, path, body) => {
     expect(await client()(path, body)).toBe(LIMIT - UNKNOWN);
+  });
+
+  test('refuses what it cannot read, and bodies above 4 MiB, without a check', async () => {
+    const statusOf = async (body: string) =>
+      (await call(proxy.url, CHAT, { method: 'POST', headers, body })).status;
+    const before = model.answers.length;
+    const twice = `{"max_tokens":1,${JSON.stringify({ messages, max_tokens: 9 }).slice(1)}`;
+    expect([await statusOf('no JSON'), await statusOf(twice)]).toEqual([400, 400]);
+    const large = JSON.stringify({ messages, user: 'x'.repeat(4 * 1024 * 1024) });
+    expect(await statusOf(large)).toBe(413);
+    expect(model.answers).toHaveLength(before);
   });
 
   test('charges what the answer took, in place of the estimate', async () => {
