@@ -1,6 +1,6 @@
-import { afterwardsOf } from '../../../gateway/config/policy-file/afterwards-schema.ts';
 import {
   allLimits,
+  chargesAfterwards,
   reserveHeadersOf,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -39,7 +39,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
 /** The names of policies that charge afterwards: the application needs the token of each of their requests. */
 export function settlingPolicies({ fallback, entries }: Readings): string[] {
   return [{ ...fallback, name: 'default' }, ...entries]
-    .filter((entry) => allLimits(entry).some((limit) => afterwardsOf(limit) !== undefined))
+    .filter(chargesAfterwards)
     .map(({ name }) => name);
 }
 
