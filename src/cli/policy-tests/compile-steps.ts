@@ -143,7 +143,7 @@ class StepReader {
     const request = { line: send, sender: name, client, headers: headersOf(headers, host) };
     return {
       ...{ ...moment, kind: 'send', ...request, times, everyMs: every, expect },
-      estimates: metadata && new Map(Object.entries(metadata)),
+      metadata,
       settle: settle && reportedOutcome(settle),
     };
   }
