@@ -4,10 +4,12 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ProxyMetadata } from '../../src/gateway/core/check-request.ts';
 import { isClientWritten } from '../../src/gateway/core/identity/client-written-metadata.ts';
 import { envoyGrpc } from '../../src/gateway/dialects/envoy-grpc.ts';
+import { startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { listenLocally } from '../support/local-server.ts';
 import { ENVOYS, type RunningProxy, startEnvoyGrpc } from '../support/proxies.ts';
 import { tokenIssuer } from '../support/signed-tokens.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { type CheckRecorder, startCheckRecorder } from './support/check-recorder.ts';
 
 const JWT = 'envoy.filters.http.jwt_authn';
@@ -57,7 +59,60 @@ const CHANGES = {
   [EXT_AUTHZ]: `${EXT_AUTHZ}                      metadata_context_namespaces: [${JWT}, ${COPIED}]\n`,
 };
 
+const POLICIES = `version: 1
+identity:
+  sources: [user, ip]
+  user: { metadata: ${JWT}, claim: [payload, sub] }
+  plan: { metadata: ${JWT}, claim: [payload, plan] }
+default: { limits: [10/1h], plans: { pro: [100/1h] } }
+`;
+
+/** Envoy with an application behind it. */
+async function startProxy(
+  stack: AsyncDisposableStack,
+  program: (typeof ENVOYS)[number],
+  grpc: number,
+): Promise<RunningProxy> {
+  const { port } = stack.use(
+    await listenLocally(createServer((_, response) => response.end('application'))),
+  );
+  const behind = { application: port, headgate: 1, grpc, changes: CHANGES };
+  return stack.use(await startEnvoyGrpc(behind, program));
+}
+
 describe.each(ENVOYS)('%s', (program) => {
+  test.skipIf(inject('programs')[program] === undefined)(
+    'counts for the user and the plan of a token, and for the address without them',
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      const file = temporaryFile(stack, POLICIES);
+      const gateway = stack.use(
+        await startGateway({ HEADGATE_GRPC_PORT: '0', HEADGATE_POLICIES: file }),
+      );
+      const proxy = await startProxy(stack, program, gateway.grpcPort);
+      const limitsFor = async (token: string | undefined, more = {}) => {
+        const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const { headers } = await call(proxy.url, '/', { headers: { ...authorization, ...more } });
+        return `${headers['x-ratelimit-remaining']} of ${headers['x-ratelimit-limit']}`;
+      };
+      const { token } = issuer;
+      expect(await limitsFor(token({ sub: 'alice', plan: 'pro' }))).toBe('99 of 100');
+      expect(await limitsFor(token({ sub: 'alice', plan: ['pro'] }))).toBe('98 of 100');
+      expect(await limitsFor(token({ sub: 'bob' }))).toBe('9 of 10');
+      expect(await limitsFor(token({ sub: 'bob', plan: 'unknown' }))).toBe('8 of 10');
+      // All of these count for the address.
+      expect(await limitsFor(undefined)).toBe('9 of 10');
+      expect(await limitsFor(token({ plan: 'pro' }))).toBe('8 of 10');
+      expect(await limitsFor(forger.token({ sub: 'alice', plan: 'pro' }))).toBe('7 of 10');
+      expect(await limitsFor(unsigned({ sub: 'alice', plan: 'pro' }))).toBe('6 of 10');
+      expect(await limitsFor(undefined, { 'x-plan': 'pro', 'x-user': 'alice' })).toBe('5 of 10');
+      // Envoy does not accept a token whose subject is no text.
+      expect(await limitsFor(token({ sub: 42, plan: 'pro' }))).toBe('4 of 10');
+      expect(await limitsFor(token({ sub: ['alice'], plan: 'pro' }))).toBe('3 of 10');
+      expect(await limitsFor(token({ sub: 'alice', plan: 'pro' }))).toBe('97 of 100');
+    },
+  );
+
   describe.skipIf(inject('programs')[program] === undefined)('sends', () => {
     const stack = new AsyncDisposableStack();
     let recorder: CheckRecorder;
@@ -65,11 +120,7 @@ describe.each(ENVOYS)('%s', (program) => {
 
     beforeAll(async () => {
       recorder = stack.use(await startCheckRecorder());
-      const application = stack.use(
-        await listenLocally(createServer((_, response) => response.end('application'))),
-      );
-      const behind = { application: application.port, headgate: 1, grpc: recorder.port };
-      proxy = stack.use(await startEnvoyGrpc({ ...behind, changes: CHANGES }, program));
+      proxy = await startProxy(stack, program, recorder.port);
     });
     afterAll(() => stack.disposeAsync());
 
