@@ -39,6 +39,15 @@ test('a policy file without deny needs no rules', () => {
   expect(failureRulesOf(validFile(fileOf(policy('a', 'path: /a', false))))).toBeUndefined();
 });
 
+test('every path of a list is refused, unless another policy is more specific', () => {
+  const listed = policy('login', 'path: [/login, "/users/:id", /v1/*]', true);
+  const refused = refusedBy(`${listed}, ${policy('me', 'path: [/users/me, /v1/open]', false)}`);
+  for (const path of ['/login', '/users/7', '/v1', '/v1/closed'])
+    expect(refused('GET', path), path).toBe(true);
+  for (const path of ['/', '/users', '/users/me', '/v1/open', '/v2'])
+    expect(refused('GET', path), path).toBe(false);
+});
+
 test('a policy in another mode than enforce refuses nothing', () => {
   for (const mode of ['shadow', 'off']) {
     const written = LOGIN.replace('limits:', `mode: ${mode}, limits:`);
