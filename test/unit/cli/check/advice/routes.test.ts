@@ -16,7 +16,8 @@ function untried(count: number, pathOf = (i: number) => `/p${i}`) {
       'policies:',
       ...Array.from(
         { length: count },
-        (_, i) => `  - { name: p${i}, match: { method: GET, path: ${pathOf(i)} }, limits: [5/1min] }`,
+        (_, i) =>
+          `  - { name: p${i}, match: { method: GET, path: ${pathOf(i)} }, limits: [5/1min] }`,
       ),
     ].join('\n'),
     'policies.yaml',

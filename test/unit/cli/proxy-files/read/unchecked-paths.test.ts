@@ -58,7 +58,10 @@ default: { limits: [1000/1h] }
 policies: [{ name: login, match: { path: [/*, /login, /sign-in] }, limits: [5/5min] }]
 `);
   const found = (path: string, open: string) =>
-    uncheckedPaths([{ hosts: undefined, paths: [path], choose: (each) => to(each === open) }], file);
+    uncheckedPaths(
+      [{ hosts: undefined, paths: [path], choose: (each) => to(each === open) }],
+      file,
+    );
   expect(found('/sign-in', '/sign-in')).toMatchObject([
     { message: expect.stringContaining('policy login limits such requests') },
   ]);
