@@ -122,7 +122,7 @@ describe('against the matcher of the gateway', () => {
     .tuple(fc.array(segment, { maxLength: 3 }), fc.boolean())
     .map(([names, open]) => `/${[...names, ...(open ? ['*'] : [])].join('/')}`);
   const entry = fc.record({
-    path,
+    paths: fc.oneof(path, fc.uniqueArray(path, { minLength: 2, maxLength: 3 })),
     methods: fc.constantFrom(undefined, 'GET', 'POST', '[GET, POST]'),
     host: fc.constantFrom(undefined, 'a.example', '*.example'),
     always: fc.boolean(),
@@ -166,15 +166,19 @@ describe('against the matcher of the gateway', () => {
     );
   }, 60_000);
 
-  function written({ path, methods, host, always, refuses }: Entry, i: number): string {
-    const match = [`path: "${path}"`, methods && `method: ${methods}`, host && `host: "${host}"`];
+  function written({ paths, methods, host, always, refuses }: Entry, i: number): string {
+    const match = [
+      `path: ${JSON.stringify(paths)}`,
+      methods && `method: ${methods}`,
+      host && `host: "${host}"`,
+    ];
     const text = policy(`p${i}`, match.filter((each) => !!each).join(', '), refuses);
     return always ? text.replace('limits:', 'always: true, limits:') : text;
   }
 });
 
 interface Entry {
-  readonly path: string;
+  readonly paths: string | readonly string[];
   readonly methods: string | undefined;
   readonly host: string | undefined;
   readonly always: boolean;
