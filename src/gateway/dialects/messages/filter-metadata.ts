@@ -3,7 +3,6 @@
  * envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/base.proto (Metadata) and
  * google/protobuf/struct.proto.
  */
-import { isUtf8 } from 'node:buffer';
 import type { ProxyMetadata } from '../../core/check-request.ts';
 import { MAX_NAME_BYTES, nameIn } from '../../core/proxy-metadata.ts';
 import {
@@ -137,6 +136,9 @@ function bytesOf(name: string): string {
   return Buffer.from(name).toString('latin1');
 }
 
+/** Undefined for a text that is too long, or not UTF-8: its bytes are others once it is written again. */
 function textIn(bytes: Buffer): string | undefined {
-  return bytes.length <= MAX_NAME_BYTES && isUtf8(bytes) ? bytes.toString() : undefined;
+  if (bytes.length > MAX_NAME_BYTES) return undefined;
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : undefined;
 }
