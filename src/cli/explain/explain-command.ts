@@ -6,8 +6,10 @@ import {
   DIALECT_NAMES,
   isAddressText,
   isHeader,
+  isMetadata,
   isMethod,
   isTarget,
+  METADATA_FORM,
   METHOD_FORM,
   URL_FORM,
 } from '../../gateway/operations/request-form.ts';
@@ -38,6 +40,11 @@ export function explainCommand(): Command {
         "header of the request, as 'name: value'; repeat for more",
         addHeader,
         [],
+      )
+      .option(
+        '--metadata <json>',
+        'what filters of Envoy say of the request: a map of JSON by their namespace',
+        readMetadata,
       )
       .option('--peer <address>', 'address that connected to the proxy', readAddress)
       .option('--client <address>', 'client address that the proxy reports', readAddress)
@@ -71,7 +78,7 @@ const NO_DECISION_ID =
   'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 or 403 has it in X-RateLimit-Decision-Id and in its body; to see a client by its address, key or name: headgate clients show';
 
 /** They describe a request, which a decision id and a descriptor do not need. */
-const OF_REQUEST = ['method', 'header', 'peer', 'client', 'proxyAddress', 'proxy'];
+const OF_REQUEST = ['method', 'header', 'metadata', 'peer', 'client', 'proxyAddress', 'proxy'];
 
 async function run(words: readonly string[], flags: Flags, command: Command) {
   const mistake =
@@ -159,6 +166,16 @@ function addHeader(text: string, before: ExplainFlags['header']): ExplainFlags['
     throw new InvalidArgumentError("It must be a name, a colon and a value: 'x-api-key: alice'.");
   }
   return [...before, [name, value]];
+}
+
+function readMetadata(json: string): ExplainFlags['metadata'] {
+  try {
+    const metadata: unknown = JSON.parse(json);
+    if (isMetadata(metadata)) return metadata;
+  } catch {
+    // It is no JSON.
+  }
+  throw new InvalidArgumentError(`It ${METADATA_FORM}.`);
 }
 
 function inForm(isRight: (text: string) => boolean, form: string): (text: string) => string {

@@ -2,7 +2,6 @@
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import { REQUEST_INFO } from '../../gateway/core/counting/outcome.ts';
 import { NO_OVERRIDES } from '../../gateway/core/overrides.ts';
-import { plainMetadata } from '../../gateway/core/proxy-metadata.ts';
 import { clientNamed } from '../../gateway/operations/client-name.ts';
 import { toCheckRequest } from '../../gateway/operations/explain.ts';
 import type { SendStep, Setting } from './policy-test.ts';
@@ -23,12 +22,12 @@ export function sentRequest(
     ...headers,
   ]);
   const all = [...values].flatMap(([name, each]) => each.map((value) => [name, value] as const));
-  const request = toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
   const { [REQUEST_INFO]: units, ...filters } = { ...client.metadata, ...metadata };
+  const from = { proxy, peer, client: address };
+  const request = toCheckRequest({ ...line, headers: all, ...from, metadata: filters });
   return {
     ...request,
     estimates: units === undefined ? undefined : new Map([[REQUEST_INFO, units]]),
-    metadata: plainMetadata(filters),
   };
 }
 

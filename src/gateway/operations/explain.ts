@@ -12,6 +12,7 @@ import {
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
+import { plainMetadata } from '../core/proxy-metadata.ts';
 import { DIALECT_NAMES, DIALECTS } from '../dialects/index.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';
@@ -34,6 +35,8 @@ export interface ExplainedRequest {
   readonly peer?: string | undefined;
   readonly client?: string | undefined;
   readonly dialect?: string | undefined;
+  /** What filters of Envoy say, by their namespace. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface ExplainContext {
@@ -98,7 +101,7 @@ export function answerBy(dialect: string) {
 }
 
 export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
-  const { method, url, headers, proxy, peer, client } = request;
+  const { method, url, headers, proxy, peer, client, metadata } = request;
   const fields = joined(headers);
   const { host, target } = split(url);
   return {
@@ -116,6 +119,7 @@ export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): Chec
     },
     policy: undefined,
     requestId: undefined,
+    metadata: metadata && plainMetadata(metadata),
     missing: [],
   };
 }

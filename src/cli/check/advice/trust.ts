@@ -7,6 +7,7 @@ import {
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
+import { clientWrittenFrom } from '../../../gateway/core/identity/client-written-metadata.ts';
 import { spanOf } from './address-span.ts';
 
 interface WrittenRange {
@@ -31,6 +32,7 @@ export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] 
     ...noTrustedProxy(file.identity),
     ...headersFromProxy(file.identity),
     ...credentialsAsUser(file.identity),
+    ...clientWritten(file.identity),
     ...narrowNetworks(file.identity),
     ...oldList(all, file, today),
   ];
@@ -109,6 +111,18 @@ function credentialsAsUser({ sources, user }: IdentitySection): DiagnosticDraft[
   const message =
     'clients set it themselves: name a header that your proxy sets, such as x-user, or set identity.api_key.header to authorization';
   return [{ rule: 'credentials-as-user', path: ['identity', 'user', 'header'], message }];
+}
+
+/** Users and plans from metadata that a filter copies from what the client sends. */
+function clientWritten({ sources, user, plan }: IdentitySection): DiagnosticDraft[] {
+  const read = { user: sources.includes('user') ? user : undefined, plan };
+  return Object.entries(read).flatMap(([key, vouched]): DiagnosticDraft[] => {
+    if (vouched === undefined || !('metadata' in vouched)) return [];
+    const origin = clientWrittenFrom(vouched.metadata);
+    if (origin === undefined) return [];
+    const message = `has values from ${origin}, so clients choose them: name a filter that verifies what it reads, such as envoy.filters.http.jwt_authn`;
+    return [{ rule: 'client-written-metadata', path: ['identity', key, 'metadata'], message }];
+  });
 }
 
 /** Providers assign at least a network of this size to each customer. */

@@ -22,7 +22,3 @@ const CLIENT_WRITTEN = new Map([
 export function clientWrittenFrom(namespace: string): string | undefined {
   return CLIENT_WRITTEN.get(namespace);
 }
-
-export function isClientWritten(namespace: string): boolean {
-  return CLIENT_WRITTEN.has(namespace);
-}

@@ -3,16 +3,15 @@
  * envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/base.proto (Metadata) and
  * google/protobuf/struct.proto.
  */
-import { isUtf8 } from 'node:buffer';
 import type { ProxyMetadata } from '../../core/check-request.ts';
 import { MAX_NAME_BYTES, nameIn } from '../../core/proxy-metadata.ts';
-import { emptyValue, NAMED_VALUE } from '../../protobuf/named-value.ts';
 import {
   double,
   type Fields,
   MalformedMessage,
   message,
   number,
+  RepeatedTexts,
   readMessage,
 } from '../../protobuf/reader.ts';
 
@@ -22,10 +21,31 @@ interface Search {
   found: Buffer | undefined;
 }
 
+interface Entry {
+  readonly wanted: string;
+  name: string | undefined;
+  value: Buffer;
+}
+
+const names = new RepeatedTexts();
+const NO_BYTES = Buffer.alloc(0);
+
+const ENTRY: Fields<Entry> = {
+  1: (reader, entry) => {
+    entry.name = reader.repeated(names);
+  },
+  // The name comes first. A view of bytes that nobody reads would cost more than the rest of the entry.
+  2: (reader, entry) => {
+    if (entry.name === undefined || entry.name === entry.wanted) entry.value = reader.bytes();
+    else reader.skipValue();
+  },
+};
+
 /** A map, as in `Metadata.filter_metadata` and `Struct.fields`. If a key is repeated, the last entry counts, as in all maps. */
 const MAP: Fields<Search> = {
   1: (reader, search) => {
-    const { name, value } = reader.message(NAMED_VALUE, emptyValue());
+    const empty: Entry = { wanted: search.name, name: undefined, value: NO_BYTES };
+    const { name = '', value } = reader.message(ENTRY, empty);
     if (name === search.name) search.found = value;
   },
 };
@@ -106,10 +126,19 @@ function onlyMember(bytes: Buffer): Value['scalar'] {
 }
 
 function lookUp(bytes: Buffer, fields: Fields<Search>, name: string): Buffer | undefined {
-  const search = { name: Buffer.from(name).toString('latin1'), found: undefined };
+  const search = { name: NOT_ASCII.test(name) ? bytesOf(name) : name, found: undefined };
   return readMessage<Search>(bytes, fields, search).found;
 }
 
+const NOT_ASCII = /[\u0080-\uffff]/;
+
+function bytesOf(name: string): string {
+  return Buffer.from(name).toString('latin1');
+}
+
+/** Undefined for a text that is too long, or not UTF-8: its bytes are others once it is written again. */
 function textIn(bytes: Buffer): string | undefined {
-  return bytes.length <= MAX_NAME_BYTES && isUtf8(bytes) ? bytes.toString() : undefined;
+  if (bytes.length > MAX_NAME_BYTES) return undefined;
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : undefined;
 }

@@ -41,6 +41,20 @@ async function explained(request: Partial<ExplainedRequest>, policies = POLICIES
   return { on, answer };
 }
 
+test('finds the user and the plan in what filters of Envoy say', async () => {
+  const claims = (claim: string) => `{ metadata: jwt, claim: [payload, ${claim}] }`;
+  const policies = `version: 1
+identity: { sources: [user, ip], user: ${claims('sub')}, plan: ${claims('plan')} }
+default: { limits: [1000/1h], plans: { pro: [2000/1h] } }`;
+  const limitFor = async (metadata: ExplainedRequest['metadata']) => {
+    const { headers } = (await explained({ metadata }, policies)).answer;
+    return headers[headers.indexOf('X-RateLimit-Limit') + 1];
+  };
+  expect(await limitFor({ jwt: { payload: { sub: 'alice', plan: 'pro' } } })).toBe('2000');
+  expect(await limitFor({ jwt: { payload: { plan: 'pro' } } })).toBe('1000');
+  expect(await limitFor(undefined)).toBe('1000');
+});
+
 test('says which policies apply to a request, and why the others do not', async () => {
   const { on, answer } = await explained({ method: 'POST', url: '/LOGIN?a=b' });
   expect(on('path')).toEqual(['/LOGIN?a=b is read as /login']);
