@@ -9,7 +9,6 @@ import type {
   SettleResult,
 } from '../core/counting/settlement.ts';
 import { StoreError } from '../core/counting/store.ts';
-import type { Limit } from '../core/policy.ts';
 import type { Channel, SettleVerdict } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
@@ -67,7 +66,9 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
       const own = countedBy === gateway ? local : undefined;
       const target = mode === 'local' ? own : store;
       if (target === undefined) return countAll(reported, 'elsewhere');
-      if (own !== undefined && target !== own) void correctLocally(own, reported, events);
+      if (own !== undefined && target !== own && reported.parts.some(isCountedLocally)) {
+        void correctLocally(own, reported, events);
+      }
       const settlement = settlementOf(reported);
       try {
         return conclude(reported, await target.settle(settlement), events);
@@ -99,13 +100,16 @@ async function correctLocally(
   reported: Reported,
   events: SettlementEvents,
 ): Promise<void> {
-  const parts = reported.parts.filter(({ limit }) => limit.policy.onStoreFailure === 'local');
-  if (parts.length === 0) return;
+  const parts = reported.parts.filter(isCountedLocally);
   try {
     await local.settle(settlementOf({ ...reported, parts }));
   } catch (error) {
     events.failed(error);
   }
+}
+
+function isCountedLocally({ limit }: ReservedPart): boolean {
+  return limit.policy.onStoreFailure === 'local';
 }
 
 function settlementOf({ opened, parts, outcome }: Reported): Settlement {
@@ -125,15 +129,22 @@ function settlementOf({ opened, parts, outcome }: Reported): Settlement {
 /** If parts end differently, the first of these wins. */
 const VERDICTS = ['settled', 'repeated', 'gone', 'reset', 'ended'] as const;
 
+/** All parts of a policy follow one another. */
 function conclude(
   { parts, channel }: Reported,
   { parts: results }: SettleResult,
   events: SettlementEvents,
 ): SettleVerdict {
-  const settled = results.map((result, i) => ({ ...result, limit: parts[i]?.limit as Limit }));
-  for (const { limit, cut } of settled) if (cut > 0) events.cut(limit.label, cut);
-  for (const [policy, some] of Map.groupBy(settled, ({ limit }) => limit.policy.name)) {
-    events.counted(policy, channel, some.some(({ cut }) => cut > 0) ? 'cut' : verdictOf(some));
+  let first = 0;
+  for (let i = 0; i < parts.length; i++) {
+    const { label, policy } = (parts[i] as ReservedPart).limit;
+    const { cut } = results[i] as SettleResult['parts'][number];
+    if (cut > 0) events.cut(label, cut);
+    if (parts[i + 1]?.limit.policy === policy) continue;
+    const ended = results.slice(first, i + 1);
+    const isCut = ended.some((each) => each.cut > 0);
+    events.counted(policy.name, channel, isCut ? 'cut' : verdictOf(ended));
+    first = i + 1;
   }
   return verdictOf(results);
 }

@@ -49,17 +49,19 @@ export function createSettling(options: SettlingOptions) {
   };
 }
 
-function namedPart({ limit, ...taken }: ReservedPart): TokenPart {
+function namedPart({ limit, partition, units, momentMs }: ReservedPart): TokenPart {
   const name = limitNames(limit.policy).get(limit);
   if (name === undefined) throw new RangeError(`${limit.label} charges nothing afterwards`);
-  return { name, ...taken };
+  return { name, partition, units, momentMs };
 }
 
 /** Those of limits that the file in force still has. */
 function knownParts(parts: readonly TokenPart[], policies: readonly Policy[]): ReservedPart[] {
   const index = limitIndex(policies);
-  return parts.flatMap(({ name, partition, units, momentMs }) => {
+  const known: ReservedPart[] = [];
+  for (const { name, partition, units, momentMs } of parts) {
     const limit = index.get(name);
-    return limit === undefined ? [] : { limit, partition, units, momentMs };
-  });
+    if (limit !== undefined) known.push({ limit, partition, units, momentMs });
+  }
+  return known;
 }
