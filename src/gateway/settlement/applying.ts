@@ -66,9 +66,7 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
       const own = countedBy === gateway ? local : undefined;
       const target = mode === 'local' ? own : store;
       if (target === undefined) return countAll(reported, 'elsewhere');
-      if (own !== undefined && target !== own && reported.parts.some(isCountedLocally)) {
-        void correctLocally(own, reported, events);
-      }
+      if (own !== undefined && target !== own) void correctLocally(own, reported, events);
       const settlement = settlementOf(reported);
       try {
         return conclude(reported, await target.settle(settlement), events);
@@ -100,16 +98,13 @@ async function correctLocally(
   reported: Reported,
   events: SettlementEvents,
 ): Promise<void> {
-  const parts = reported.parts.filter(isCountedLocally);
+  const parts = reported.parts.filter(({ limit }) => limit.policy.onStoreFailure === 'local');
+  if (parts.length === 0) return;
   try {
     await local.settle(settlementOf({ ...reported, parts }));
   } catch (error) {
     events.failed(error);
   }
-}
-
-function isCountedLocally({ limit }: ReservedPart): boolean {
-  return limit.policy.onStoreFailure === 'local';
 }
 
 function settlementOf({ opened, parts, outcome }: Reported): Settlement {
