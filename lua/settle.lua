@@ -5,9 +5,9 @@
 -- ARGV[1]  now, milliseconds since the epoch; -1 reads the server's clock
 -- ARGV[2]  the number of this call
 -- ARGV[3]  two bytes per key that name its row, see includes/rows.lua; those of a mark are not read. The second byte is 64
---          higher for the last part of a settlement. Then numbers with a space after each: for each settlement when it
---          ends, milliseconds since the epoch; and for each of its parts when its units were reserved, how many, and how
---          many were used
+--          higher for the last part of a settlement. Then a JSON list of numbers: for each settlement when it ends,
+--          milliseconds since the epoch; and for each of its parts when its units were reserved, how many, and how many
+--          were used
 -- ARGV[4]  the first of the rows, see includes/rows.lua
 -- RETURNS  the number of the call; now in milliseconds since the epoch; then for each part the units of a surplus that
 --          were left out, usually 0; or why nothing changed:
@@ -21,7 +21,8 @@
 local GONE, RESET, REPEATED, ENDED = -1, -2, -3, -4
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
-local next_digits = string.gmatch(string.sub(ARGV[3], 2 * #KEYS + 1), '%d+')
+-- Faster than a pattern, which makes a text of each number first.
+local numbers, at = cjson.decode(string.sub(ARGV[3], 2 * #KEYS + 1)), 0
 local descriptor = { key = '', row = rows[1], units = 0, length = 0, first = 0, newest = 0, age_ms = 0 }
 
 -- Nil if the settlement has not been settled before.
@@ -44,12 +45,12 @@ local refused, is_mark = nil, true
 
 for i = 1, #KEYS do
   if is_mark then
-    refused, is_mark = refusal(KEYS[i], tonumber(next_digits())), false
+    refused, is_mark, at = refusal(KEYS[i], numbers[at + 1]), false, at + 1
   else
     local row, is_last = row_at(i)
-    local moment_ms, reserved, used = next_digits(), next_digits(), next_digits()
     descriptor.key, is_mark, length = KEYS[i], is_last, length + 1
-    reply[length] = refused or settle(row, tonumber(moment_ms), tonumber(reserved), tonumber(used))
+    reply[length] = refused or settle(row, numbers[at + 1], numbers[at + 2], numbers[at + 3])
+    at = at + 3
   end
 end
 

@@ -20,10 +20,6 @@ interface Entry {
   units: Map<string, number> | undefined;
   type: number;
   isIntermediate: boolean;
-  response: Buffer | undefined;
-}
-
-interface Response {
   status: number;
   details: string;
   readonly headers: Map<string, string>;
@@ -85,23 +81,16 @@ const COMMON: Fields<Entry> = {
   }),
 };
 
-const ENTRY: Fields<Entry> = {
-  1: message(COMMON),
-  4: (reader, entry) => {
-    entry.response = reader.bytes();
-  },
-};
-
 /** A `UInt32Value`. */
-const STATUS: Fields<Response> = {
-  1: number((response, value) => {
-    response.status = value;
+const STATUS: Fields<Entry> = {
+  1: number((entry, value) => {
+    entry.status = value;
   }),
 };
 
 const HEADER: Fields<{ name: string; value: string }> = { 1: text('name'), 2: text('value') };
 
-const RESPONSE: Fields<Response> = {
+const RESPONSE: Fields<Entry> = {
   1: message(STATUS),
   4: (reader, { headers }) => {
     const { name, value } = reader.message(HEADER, { name: '', value: '' });
@@ -110,6 +99,8 @@ const RESPONSE: Fields<Response> = {
   6: text('details'),
 };
 
+const ENTRY: Fields<Entry> = { 1: message(COMMON), 4: message(RESPONSE) };
+
 const ENTRIES: Fields<TakeOutcome> = {
   1: (reader, take) => {
     const entry = reader.message(ENTRY, {
@@ -117,7 +108,9 @@ const ENTRIES: Fields<TakeOutcome> = {
       units: undefined,
       type: 0,
       isIntermediate: false,
-      response: undefined,
+      status: 0,
+      details: '',
+      headers: new Map(),
     });
     const isFinal = FINAL_TYPES.includes(entry.type) && !entry.isIntermediate;
     if (entry.token !== '' && isFinal) take(entry.token, outcomeOf(entry));
@@ -146,9 +139,6 @@ export function readAccessLog(bytes: Buffer, take: TakeOutcome): void {
   readMessage(bytes, MESSAGE, take);
 }
 
-function outcomeOf({ units, response: bytes }: Entry): Outcome {
-  if (bytes === undefined) return { units };
-  const empty: Response = { status: 0, details: '', headers: new Map() };
-  const { status, details, headers } = readMessage(bytes, RESPONSE, empty);
+function outcomeOf({ units, status, details, headers }: Entry): Outcome {
   return details === FROM_UPSTREAM ? { status, headers, units } : { units };
 }

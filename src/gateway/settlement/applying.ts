@@ -9,7 +9,6 @@ import type {
   SettleResult,
 } from '../core/counting/settlement.ts';
 import { StoreError } from '../core/counting/store.ts';
-import type { Limit } from '../core/policy.ts';
 import type { Channel, SettleVerdict } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
@@ -125,15 +124,22 @@ function settlementOf({ opened, parts, outcome }: Reported): Settlement {
 /** If parts end differently, the first of these wins. */
 const VERDICTS = ['settled', 'repeated', 'gone', 'reset', 'ended'] as const;
 
+/** All parts of a policy follow one another. */
 function conclude(
   { parts, channel }: Reported,
   { parts: results }: SettleResult,
   events: SettlementEvents,
 ): SettleVerdict {
-  const settled = results.map((result, i) => ({ ...result, limit: parts[i]?.limit as Limit }));
-  for (const { limit, cut } of settled) if (cut > 0) events.cut(limit.label, cut);
-  for (const [policy, some] of Map.groupBy(settled, ({ limit }) => limit.policy.name)) {
-    events.counted(policy, channel, some.some(({ cut }) => cut > 0) ? 'cut' : verdictOf(some));
+  let first = 0;
+  for (let i = 0; i < parts.length; i++) {
+    const { label, policy } = (parts[i] as ReservedPart).limit;
+    const { cut } = results[i] as SettleResult['parts'][number];
+    if (cut > 0) events.cut(label, cut);
+    if (parts[i + 1]?.limit.policy === policy) continue;
+    const ended = results.slice(first, i + 1);
+    const isCut = ended.some((each) => each.cut > 0);
+    events.counted(policy.name, channel, isCut ? 'cut' : verdictOf(ended));
+    first = i + 1;
   }
   return verdictOf(results);
 }

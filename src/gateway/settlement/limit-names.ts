@@ -1,23 +1,22 @@
 /**
- * How tokens name limits: by a digest of policy, plan and key suffix, and a byte for the form. A policy file in another
+ * How tokens name limits: by a digest of policy, plan and key suffix, and the form. A policy file in another
  * order keeps the meaning of tokens, and a limit that is no longer there has no name.
  */
 import { hash } from 'node:crypto';
 import type { Limit, Policy } from '../core/policy.ts';
+import { digits } from './digits.ts';
 
-export const DIGEST_BYTES = 6;
-
-export interface LimitName {
-  /** One character for each byte. */
-  readonly digest: string;
-  /** 0: as written. The bits of the prefix for wider IPv6 networks, and 128 more for clients with an unverified key. */
-  readonly form: number;
-}
-
+/** Characters of base64url: 48 bits. */
+export const DIGEST_LENGTH = 8;
+/** Digits. 0: as written. The bits of the prefix for wider IPv6 networks, and 128 more for clients with an unverified key. */
+export const FORM_LENGTH = 2;
 const UNVERIFIED = 128;
 
+/** The digest, then the form. */
+export type LimitName = string;
+
 const namesByPolicy = new WeakMap<Policy, ReadonlyMap<Limit, LimitName>>();
-const indexes = new WeakMap<readonly Policy[], ReadonlyMap<string, Limit>>();
+const indexes = new WeakMap<readonly Policy[], ReadonlyMap<LimitName, Limit>>();
 
 /** The names of the limits that charge afterwards, computed once for each policy of a file. */
 export function limitNames(policy: Policy): ReadonlyMap<Limit, LimitName> {
@@ -29,19 +28,15 @@ export function limitNames(policy: Policy): ReadonlyMap<Limit, LimitName> {
   return names;
 }
 
-/** The limits of a file by the text of their names. Digests of 48 bits tell apart those of any file. */
-export function limitIndex(policies: readonly Policy[]): ReadonlyMap<string, Limit> {
+/** The limits of a file by their names. Digests of 48 bits tell apart those of any file. */
+export function limitIndex(policies: readonly Policy[]): ReadonlyMap<LimitName, Limit> {
   let index = indexes.get(policies);
   if (index === undefined) {
     const named = policies.flatMap((policy) => [...limitNames(policy)]);
-    index = new Map(named.map(([limit, name]) => [nameText(name), limit]));
+    index = new Map(named.map(([limit, name]) => [name, limit]));
     indexes.set(policies, index);
   }
   return index;
-}
-
-export function nameText({ digest, form }: LimitName): string {
-  return digest + String.fromCharCode(form);
 }
 
 /** Each list of limits that a client may have, with its plan. */
@@ -57,12 +52,14 @@ function namesOf(policy: Policy, plan: string | null, limits: readonly Limit[]) 
     .filter(({ afterwards }) => afterwards !== undefined)
     .flatMap((limit) => {
       const digest = digestOf([policy.name, plan, limit.keySuffix]);
-      return formsOf(limit).map((form) => [form, { digest, form: formByte(form, limit) }] as const);
+      return formsOf(limit).map((form) => {
+        return [form, digest + digits(formNumber(form, limit), FORM_LENGTH)] as const;
+      });
     });
 }
 
 function digestOf(parts: readonly (string | null)[]): string {
-  return hash('sha256', JSON.stringify(parts), 'buffer').toString('latin1', 0, DIGEST_BYTES);
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
 /** A limit, and what stands for it when it counts more than one client. */
@@ -72,7 +69,7 @@ function formsOf(limit: Limit): Limit[] {
 }
 
 /** The label ends with the form: `login:ip:5min:unverified:ipv6-56`. */
-function formByte({ label }: Limit, written: Limit): number {
+function formNumber({ label }: Limit, written: Limit): number {
   const suffix = label.slice(written.label.length);
   const prefixBits = Number(/:ipv6-(\d+)$/.exec(suffix)?.[1] ?? 0);
   return prefixBits + (suffix.startsWith(':unverified') ? UNVERIFIED : 0);

@@ -4,9 +4,9 @@ import type { Reservation, ReservedPart } from '../core/counting/reservation.ts'
 import type { Policy } from '../core/policy.ts';
 import { type ApplyingOptions, createApply } from './applying.ts';
 import type { Channel, Settle, SettleVerdict } from './channel.ts';
-import { limitIndex, limitNames, nameText } from './limit-names.ts';
+import { limitIndex, limitNames } from './limit-names.ts';
 import type { SigningKeys } from './signing-keys.ts';
-import { GATEWAY_BYTES, openToken, sealToken, type TokenPart } from './token.ts';
+import { GATEWAY_LENGTH, openToken, sealToken, type TokenPart } from './token.ts';
 
 export interface SettlingOptions extends Omit<ApplyingOptions, 'gateway'> {
   readonly policies: { readonly current: { readonly policies: readonly Policy[] } };
@@ -18,7 +18,7 @@ export interface SettlingOptions extends Omit<ApplyingOptions, 'gateway'> {
 export function createSettling(options: SettlingOptions) {
   const { policies, keys, lifeMs, now, events } = options;
   /** A gateway that is started again is another one. */
-  const gateway = randomBytes(GATEWAY_BYTES).toString('latin1');
+  const gateway = randomBytes(GATEWAY_LENGTH).toString('base64url').slice(0, GATEWAY_LENGTH);
   let serial = 0;
   const { apply, retry, close } = createApply({ ...options, gateway });
   const refused = (channel: Channel, verdict: SettleVerdict, policy = 'none') => {
@@ -49,17 +49,19 @@ export function createSettling(options: SettlingOptions) {
   };
 }
 
-function namedPart({ limit, ...taken }: ReservedPart): TokenPart {
+function namedPart({ limit, partition, units, momentMs }: ReservedPart): TokenPart {
   const name = limitNames(limit.policy).get(limit);
   if (name === undefined) throw new RangeError(`${limit.label} charges nothing afterwards`);
-  return { ...name, ...taken };
+  return { name, partition, units, momentMs };
 }
 
 /** Those of limits that the file in force still has. */
 function knownParts(parts: readonly TokenPart[], policies: readonly Policy[]): ReservedPart[] {
   const index = limitIndex(policies);
-  return parts.flatMap(({ partition, units, momentMs, ...name }) => {
-    const limit = index.get(nameText(name));
-    return limit === undefined ? [] : { limit, partition, units, momentMs };
-  });
+  const known: ReservedPart[] = [];
+  for (const { name, partition, units, momentMs } of parts) {
+    const limit = index.get(name);
+    if (limit !== undefined) known.push({ limit, partition, units, momentMs });
+  }
+  return known;
 }

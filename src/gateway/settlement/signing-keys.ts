@@ -2,15 +2,15 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 interface SigningKey {
-  /** A number of 32 bits. */
-  readonly id: number;
+  /** KEY_ID_LENGTH characters of base64url. */
+  readonly id: string;
   readonly key: KeyObject;
 }
 
 export interface SigningKeys {
   /** The key that signs. */
   current(): SigningKey;
-  find(id: number): SigningKey | undefined;
+  find(id: string): SigningKey | undefined;
 }
 
 /** The first key signs, and all verify. There is at least one. */
@@ -43,14 +43,16 @@ export function derivedKeys(secretNow: () => KeyObject): SigningKeys {
 }
 
 const KEY_BYTES = 32;
-const ID_BYTES = 4;
+export const KEY_ID_LENGTH = 6;
 
 /** HKDF (RFC 5869): neither the id nor a signature tells anything of the secret. */
 function signingKey(secret: KeyObject): SigningKey {
   const derive = (info: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', secret, '', info, bytes));
   return {
-    id: derive('headgate settle key id', ID_BYTES).readUInt32BE(),
+    id: derive('headgate settle key id', KEY_ID_LENGTH)
+      .toString('base64url', 0, KEY_ID_LENGTH)
+      .slice(0, KEY_ID_LENGTH),
     key: createSecretKey(derive('headgate settle key', KEY_BYTES)),
   };
 }

@@ -22,8 +22,7 @@ function largestParts(policy: Policy): TokenPart[] {
 function partsOf(limit: Limit, names: ReadonlyMap<Limit, LimitName>): TokenPart[] {
   const units = Math.max(limit.quota.burst, limit.cost, limit.afterwards?.unknown ?? 0);
   const part = (form: Limit, partition: string): TokenPart => ({
-    digest: names.get(form)?.digest ?? '',
-    form: names.get(form)?.form ?? 0,
+    name: names.get(form) ?? '',
     partition,
     units,
     momentMs: 0,

@@ -1,32 +1,35 @@
 /**
- * Settle tokens: an admitted request's reservation in base64url, signed with HMAC-SHA-256 (RFC 2104), so that any gateway
+ * Settle tokens: an admitted request's reservation as base64url text, signed with HMAC-SHA-256 (RFC 2104), so that any gateway
  * with the key can settle it and nobody can make one.
  *
- * Bytes: version 1, key id 4, moment 6 (milliseconds since the epoch), life 4 (seconds), gateway 6, serial number 4, mode 1;
- * the partitions, a count of 1 and each packed; for each limit its digest 6, its units and how many milliseconds after the
- * moment they were taken, both as varints, a count of 1, and as many pairs of form 1 and number of the partition 1; the first
- * 16 bytes of the signature.
+ * Characters, where numbers are digits of six bits: version 1, key id 6, moment 7 (milliseconds since the epoch), life 3
+ * (seconds), gateway 8, serial number 6, mode 1; the partitions, a count of 1 and each without its dot; for each limit its
+ * digest 8, its units and how many milliseconds after the moment they were taken, and a count, all as varints, then as many
+ * pairs of form 2 and number of the partition 1; the first 22 characters of the signature.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Reservation } from '../core/counting/reservation.ts';
-import { ByteReader, type Bytes, ByteWriter } from './bytes.ts';
-import { DIGEST_BYTES, type LimitName } from './limit-names.ts';
-import { packedPartition, readPartition } from './packed-partition.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import { GLOBAL_PARTITION } from '../core/identity/partition.ts';
+import { DigitReader, digits, varint } from './digits.ts';
+import { DIGEST_LENGTH, FORM_LENGTH, type LimitName } from './limit-names.ts';
+import { KEY_ID_LENGTH, type SigningKeys } from './signing-keys.ts';
 
 /** Characters. Proxies pass on headers of this length. */
 export const LONGEST_TOKEN = 600;
-const MOST_BYTES = (LONGEST_TOKEN / 4) * 3;
 
-const VERSION = 1;
-export const GATEWAY_BYTES = 6;
-const MAC_BYTES = 16;
-const HEAD_BYTES = 26;
-/** As many bytes of the signature name a settlement: 16 characters. */
-const ID_BYTES = 12;
+const VERSION = digits(1, 1);
+export const GATEWAY_LENGTH = 8;
+const HEAD_LENGTH = 32;
+/** 132 bits. */
+const MAC_LENGTH = 22;
+const PARTITION_DIGEST_LENGTH = 22;
+/** As many characters of the signature name a settlement. */
+const ID_LENGTH = 16;
 const MODES = ['enforced', 'local'] as const;
+const WELL_FORMED = /^B[\w-]{54,}$/;
 
-export interface TokenPart extends LimitName {
+export interface TokenPart {
+  readonly name: LimitName;
   readonly partition: string;
   readonly units: number;
   /** When they were taken, milliseconds since the epoch. */
@@ -36,7 +39,7 @@ export interface TokenPart extends LimitName {
 export interface TokenBody extends Pick<Reservation, 'mode'> {
   /** Milliseconds since the epoch. */
   readonly endsMs: number;
-  /** Which process made it: 6 bytes, one character for each. */
+  /** Which process made it: 8 characters of base64url. */
   readonly gateway: string;
   /** Tells apart the tokens of this process for one client in one millisecond: 0 to 2^32 - 1. */
   readonly serial: number;
@@ -53,48 +56,39 @@ export function sealToken(body: TokenBody, keys: SigningKeys): string {
   const { id, key } = keys.current();
   const momentMs = firstMoment(body.parts);
   let parts = body.parts;
-  let packed = packedParts(parts);
-  while (packed.length > MOST_BYTES - HEAD_BYTES - MAC_BYTES) {
+  let written = writtenParts(parts);
+  while (written.length > LONGEST_TOKEN - HEAD_LENGTH - MAC_LENGTH) {
     parts = parts.slice(0, -1);
-    packed = packedParts(parts);
+    written = writtenParts(parts);
   }
-  const writer = new ByteWriter();
-  writer.number(VERSION, 1);
-  writer.number(id, 4);
-  writer.number(momentMs, 6);
-  writer.number(Math.ceil((body.endsMs - momentMs) / 1000), 4);
-  writer.bytes(body.gateway);
-  writer.number(body.serial, 4);
-  writer.number(MODES.indexOf(body.mode), 1);
-  writer.bytes(packed);
-  const signed = writer.text;
-  return Buffer.from(signed + signatureOf(signed, key), 'latin1').toString('base64url');
+  const lifeSeconds = Math.ceil((body.endsMs - momentMs) / 1000);
+  const times = digits(momentMs, 7) + digits(lifeSeconds, 3);
+  const mode = digits(MODES.indexOf(body.mode), 1);
+  const signed = VERSION + id + times + body.gateway + digits(body.serial, 6) + mode + written;
+  return signed + signatureOf(signed, key);
 }
 
 /** The length in characters of a token with these parts, however long it is. */
 export function tokenLength(parts: readonly TokenPart[]): number {
-  return Math.ceil(((HEAD_BYTES + packedParts(parts).length + MAC_BYTES) * 4) / 3);
+  return HEAD_LENGTH + writtenParts(parts).length + MAC_LENGTH;
 }
 
 /** Costs one signature at most, and none for a text that is too long or names no key. */
 export function openToken(token: string, keys: SigningKeys): OpenedToken | 'malformed' | 'forged' {
-  if (token.length > LONGEST_TOKEN) return 'malformed';
-  const bytes = Buffer.from(token, 'base64url');
-  if (bytes.length <= HEAD_BYTES + MAC_BYTES || bytes[0] !== VERSION) return 'malformed';
-  // Node skips characters that are not of base64url, and bits at the end.
-  if (bytes.toString('base64url') !== token) return 'malformed';
-  const key = keys.find(bytes.readUInt32BE(1));
+  if (token.length > LONGEST_TOKEN || !WELL_FORMED.test(token)) return 'malformed';
+  const key = keys.find(token.slice(VERSION.length, VERSION.length + KEY_ID_LENGTH));
   if (key === undefined) return 'forged';
-  const signed: Bytes = bytes.toString('latin1', 0, bytes.length - MAC_BYTES);
-  const mac = bytes.subarray(-MAC_BYTES);
-  if (!timingSafeEqual(Buffer.from(signatureOf(signed, key.key), 'latin1'), mac)) return 'forged';
-  const body = readBody(new ByteReader(signed));
-  return body === undefined ? 'malformed' : { ...body, id: mac.toString('base64url', 0, ID_BYTES) };
+  const signed = token.slice(0, -MAC_LENGTH);
+  const mac = token.slice(-MAC_LENGTH);
+  const expected = Buffer.from(signatureOf(signed, key.key), 'latin1');
+  if (!timingSafeEqual(expected, Buffer.from(mac, 'latin1'))) return 'forged';
+  const body = readBody(new DigitReader(signed));
+  return body === undefined ? 'malformed' : { ...body, id: mac.slice(0, ID_LENGTH) };
 }
 
-/** As text: a buffer for the digest takes a third longer. */
-function signatureOf(signed: Bytes, key: KeyObject): Bytes {
-  return createHmac('sha256', key).update(signed, 'latin1').digest('binary').slice(0, MAC_BYTES);
+function signatureOf(signed: string, key: KeyObject): string {
+  const mac = createHmac('sha256', key).update(signed, 'latin1').digest('base64url');
+  return mac.slice(0, MAC_LENGTH);
 }
 
 function firstMoment(parts: readonly TokenPart[]): number {
@@ -103,59 +97,65 @@ function firstMoment(parts: readonly TokenPart[]): number {
   return firstMs;
 }
 
-function packedParts(parts: readonly TokenPart[]): Bytes {
+function writtenParts(parts: readonly TokenPart[]): string {
   const firstMs = firstMoment(parts);
   const partitions: string[] = [];
   for (const { partition } of parts) {
     if (!partitions.includes(partition)) partitions.push(partition);
   }
-  const writer = new ByteWriter();
-  writer.number(partitions.length, 1);
-  for (const each of partitions) writer.bytes(packedPartition(each));
+  let text = digits(partitions.length, 1);
+  for (const each of partitions) text += each.charAt(0) + each.slice(2);
   // All names of a client follow one another.
   for (let i = 0; i < parts.length; ) {
     const first = parts[i] as TokenPart;
-    let names = '';
+    let pairs = '';
     let count = 0;
     for (let part = parts[i]; part !== undefined && isAlike(part, first); part = parts[++i]) {
-      names += String.fromCharCode(part.form, partitions.indexOf(part.partition));
+      pairs += part.name.slice(DIGEST_LENGTH) + digits(partitions.indexOf(part.partition), 1);
       count++;
     }
-    writer.bytes(first.digest);
-    writer.varint(first.units);
-    writer.varint(first.momentMs - firstMs);
-    writer.number(count, 1);
-    writer.bytes(names);
+    text += first.name.slice(0, DIGEST_LENGTH) + varint(first.units);
+    text += varint(first.momentMs - firstMs) + varint(count) + pairs;
   }
-  return writer.text;
+  return text;
 }
 
-function isAlike(part: TokenPart, other: TokenPart): boolean {
-  const { digest, units, momentMs } = other;
-  return part.digest === digest && part.units === units && part.momentMs === momentMs;
+function isAlike({ name, units, momentMs }: TokenPart, other: TokenPart): boolean {
+  return (
+    units === other.units &&
+    momentMs === other.momentMs &&
+    name.startsWith(other.name.slice(0, DIGEST_LENGTH))
+  );
 }
 
 /** Undefined only if another version of headgate has signed something else. */
-function readBody(reader: ByteReader): TokenBody | undefined {
-  reader.skip(1 + 4);
-  const firstMs = reader.number(6);
-  const endsMs = firstMs + 1000 * reader.number(4);
-  const gateway = reader.bytes(GATEWAY_BYTES);
-  const serial = reader.number(4);
-  const mode = MODES[reader.number(1)];
-  const partitions = Array.from({ length: reader.number(1) }, () => readPartition(reader));
+function readBody(reader: DigitReader): TokenBody | undefined {
+  reader.text(VERSION.length + KEY_ID_LENGTH);
+  const firstMs = reader.digits(7);
+  const endsMs = firstMs + 1000 * reader.digits(3);
+  const gateway = reader.text(GATEWAY_LENGTH);
+  const serial = reader.digits(6);
+  const mode = MODES[reader.digits(1)];
+  const partitions: string[] = [];
+  for (let left = reader.digits(1); left > 0; left--) partitions.push(readPartition(reader));
   const parts: TokenPart[] = [];
   while (!reader.isAtEnd) {
-    const digest = reader.bytes(DIGEST_BYTES);
+    const digest = reader.text(DIGEST_LENGTH);
     const units = reader.varint();
     const momentMs = firstMs + reader.varint();
-    for (let left = reader.number(1); left > 0; left--) {
-      const form = reader.number(1);
-      const partition = partitions[reader.number(1)];
+    for (let left = reader.varint(); left > 0; left--) {
+      const name = digest + reader.text(FORM_LENGTH);
+      const partition = partitions[reader.digits(1)];
       if (partition === undefined) return undefined;
-      parts.push({ digest, form, partition, units, momentMs });
+      parts.push({ name, partition, units, momentMs });
     }
   }
   if (mode === undefined || reader.isCut) return undefined;
   return { endsMs, gateway, serial, mode, parts };
+}
+
+function readPartition(reader: DigitReader): string {
+  const letter = reader.text(1);
+  if (letter === GLOBAL_PARTITION) return letter;
+  return `${letter}.${reader.text(PARTITION_DIGEST_LENGTH)}`;
 }

@@ -1,4 +1,4 @@
-/** Counts reservations by policy, and remembers which policies wait for the report of an outcome. */
+/** Counts reservations and settlements by policy, and remembers which policies wait for the report of an outcome. */
 
 /** Without an outcome for so long, milliseconds, a policy is overdue. Requests seldom take longer. */
 const OVERDUE_AFTER_MS = 300_000;
@@ -12,6 +12,8 @@ const NO_POLICY = 'none';
 
 interface Policy {
   reservations: number;
+  /** By channel and result. */
+  readonly settlements: Map<string, Map<string, number>>;
   /** Reservations since the last outcome, and when the first of them came. */
   unreported: number;
   sinceMs: number;
@@ -32,6 +34,12 @@ export class ReportedOutcomes {
     found.reservations++;
     if (found.unreported === 0) found.sinceMs = nowMs;
     found.unreported++;
+  }
+
+  counted(policy: string, channel: string, result: string): void {
+    const { settlements } = this.#of(policy);
+    const results = settlements.get(channel) ?? new Map<string, number>();
+    settlements.set(channel, results.set(result, (results.get(result) ?? 0) + 1));
   }
 
   settled(policy: string, result: string, nowMs: number): void {
@@ -67,10 +75,19 @@ export class ReportedOutcomes {
     }
   }
 
+  *settlements(): Generator<[{ policy: string; channel: string; result: string }, number]> {
+    for (const [policy, { settlements }] of this.#byPolicy) {
+      for (const [channel, results] of settlements) {
+        for (const [result, count] of results) yield [{ policy, channel, result }, count];
+      }
+    }
+  }
+
   #of(policy: string): Policy {
     let found = this.#byPolicy.get(policy);
     if (found === undefined) {
-      found = { reservations: 0, unreported: 0, sinceMs: 0, lastMs: undefined };
+      const settlements = new Map();
+      found = { reservations: 0, settlements, unreported: 0, sinceMs: 0, lastMs: undefined };
       this.#byPolicy.set(policy, found);
     }
     return found;

@@ -82,12 +82,13 @@ export function createSettlementEvents({ linesOf, metricsOf, now, isFirst }: Tel
   const metrics = metricsOf(SETTLEMENT_METRICS);
   const outcomes = new ReportedOutcomes();
   countAtScrape(metrics.headgate_reservations_total, () => outcomes.reservations());
+  countAtScrape(metrics.headgate_settlements_total, () => outcomes.settlements());
   let lostSinceLine = 0;
   let listed = '';
   const events = {
     reserved: (policy: string): void => outcomes.reserved(policy, now()),
     counted(policy: string, channel: string, result: string): void {
-      metrics.headgate_settlements_total.inc({ policy, channel, result });
+      outcomes.counted(policy, channel, result);
       outcomes.settled(policy, result, now());
     },
     /** A report without the secret. */

@@ -17,43 +17,42 @@ export interface ReadToken {
   readonly parts: readonly TokenPart[];
 }
 
-const MAC_BYTES = 16;
-const ID_BYTES = 12;
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const MAC_LENGTH = 22;
+const ID_LENGTH = 16;
 
 export function readToken(text: string): ReadToken {
-  const bytes = Buffer.from(text, 'base64url');
-  const end = bytes.length - MAC_BYTES;
-  let at = 5;
+  const end = text.length - MAC_LENGTH;
+  let at = 7;
   const take = (length: number) => {
     at += length;
-    return bytes.subarray(at - length, at);
+    return text.slice(at - length, at);
   };
-  const number = (length: number) => take(length).reduce((sum, byte) => sum * 256 + byte, 0);
+  const number = (length: number) =>
+    [...take(length)].reduce((sum, digit) => sum * 64 + DIGITS.indexOf(digit), 0);
   const varint = () => {
-    for (let value = 0, weight = 1; ; weight *= 128) {
-      const byte = number(1);
-      value += (byte & 127) * weight;
-      if (byte < 128) return value;
+    for (let value = 0, weight = 1; ; weight *= 32) {
+      const digit = number(1);
+      value += (digit & 31) * weight;
+      if (digit < 32) return value;
     }
   };
-  const firstMs = number(6);
-  const endsMs = firstMs + 1_000 * number(4);
-  take(6 + 4 + 1);
+  const firstMs = number(7);
+  const endsMs = firstMs + 1_000 * number(3);
+  take(8 + 6 + 1);
   const partitions = Array.from({ length: number(1) }, () => {
-    const letter = number(1);
-    if (letter === 0) return take(number(1)).toString('latin1');
-    return `${String.fromCharCode(letter)}.${take(17).toString('base64url').slice(0, 22)}`;
+    const letter = take(1);
+    return letter === 'g' ? letter : `${letter}.${take(22)}`;
   });
   const parts: TokenPart[] = [];
   while (at < end) {
-    const digest = take(6).toString('hex');
+    const digest = Buffer.from(take(8), 'base64url').toString('hex');
     const [units, momentMs] = [varint(), firstMs + varint()];
-    for (let left = number(1); left > 0; left--) {
-      const form = number(1);
+    for (let left = varint(); left > 0; left--) {
+      const form = number(2);
       const partition = partitions[number(1)] ?? '';
       parts.push({ digest, form, partition, units, momentMs });
     }
   }
-  const id = bytes.subarray(end, end + ID_BYTES).toString('base64url');
-  return { id, endsMs, parts };
+  return { id: text.slice(end, end + ID_LENGTH), endsMs, parts };
 }

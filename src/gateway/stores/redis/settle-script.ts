@@ -29,14 +29,14 @@ export class SettleArguments extends ScriptRows {
   }
 
   override values(clocks: Clocks): (string | number)[] {
-    return super.values(clocks, this.#numbers);
+    return super.values(clocks, `[${this.#numbers.slice(1)}]`);
   }
 
   #addNumber(number: number): void {
     if (!Number.isSafeInteger(number) || number < 0) {
       throw new StoreError('other', `a settlement has ${number} in place of a whole number`);
     }
-    this.#numbers += `${number} `;
+    this.#numbers += `,${number}`;
   }
 }
 

@@ -13,10 +13,10 @@ const [OLD, NEW] = [
   'the old key with at least 32 characters',
   'the new key with at least 32 characters',
 ];
-const PART = { digest: 'limit0', form: 0, partition: ALICE, units: 1, momentMs: NOON_MS };
+const PART = { name: 'limit000AA', partition: ALICE, units: 1, momentMs: NOON_MS };
 const seal = (keys: SigningKeys) =>
   sealToken(
-    { endsMs: NOON_MS + 1_000, gateway: 'abcdef', serial: 1, mode: 'enforced', parts: [PART] },
+    { endsMs: NOON_MS + 1_000, gateway: 'abcdefgh', serial: 1, mode: 'enforced', parts: [PART] },
     keys,
   );
 const isOpened = (token: string, keys: SigningKeys) => typeof openToken(token, keys) !== 'string';

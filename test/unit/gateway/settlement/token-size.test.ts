@@ -30,8 +30,12 @@ function tokenAtMidnight({ limits: [limit], ...policy }: Policy): string {
   const names = limitNames({ ...policy, limits: [limit as Limit] });
   expect(keySuffix).not.toBe('');
   const part = (form: Limit, name: string): TokenPart => ({
-    ...(names.get(form) as NonNullable<ReturnType<typeof names.get>>),
-    ...{ partition: name, units: (limit as Limit).quota.burst, momentMs: NOON_MS },
+    ...{
+      name: names.get(form) as string,
+      partition: name,
+      units: (limit as Limit).quota.burst,
+      momentMs: NOON_MS,
+    },
   });
   const forms = [unverified as Limit, ...(unverified as Limit).wider];
   const parts = [
@@ -42,7 +46,7 @@ function tokenAtMidnight({ limits: [limit], ...policy }: Policy): string {
     ]),
   ];
   return sealToken(
-    { endsMs: NOON_MS, gateway: 'abcdef', serial: 1, mode: 'enforced', parts },
+    { endsMs: NOON_MS, gateway: 'abcdefgh', serial: 1, mode: 'enforced', parts },
     KEYS,
   );
 }

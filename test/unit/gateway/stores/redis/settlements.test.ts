@@ -75,8 +75,8 @@ describe('settlements in Redis', () => {
     expect(sent).toHaveLength(1);
     const { keys, values } = scriptCall(sent[0] as SentCommand);
     expect(keys).toEqual(['h:{a}:settled:x1', 'h:{a}:1', 'h:{b}:1', 'h:{a}:settled:x2', 'h:{a}:1']);
-    const [ends, part] = [NOON_MS + 900_000, `${NOON_MS} 3`];
-    expect(values[2]).toBe(`     \`   \`${ends} ${part} 0 ${part} 0 ${ends} ${part} 4 `);
+    const [ends, part] = [NOON_MS + 900_000, `${NOON_MS},3`];
+    expect(values[2]).toBe(`     \`   \`[${ends},${part},0,${part},0,${ends},${part},4]`);
     expect(values.slice(3)).toEqual(['fixed', 5, 60_000, 5, 0, 0]);
     // They are no requests.
     expect([batches, errors]).toEqual([[0], []]);
@@ -223,7 +223,7 @@ describe('settlements in a cluster', () => {
       expect(key).toBe('{b}1');
       expect(mark).toMatch(/^\{b\}:settled:[0-9a-f-]{36}$/);
       expect(scriptCall(sent.at(-1) as SentCommand).values[2]).toMatch(
-        new RegExp(`${NOON_MS + 86_400_000} ${NOON_MS} 1 0 $`),
+        new RegExp(`\\[${NOON_MS + 86_400_000},${NOON_MS},1,0\\]$`),
       );
       expect(unsettled).toEqual([]);
     });
