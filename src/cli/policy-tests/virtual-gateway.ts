@@ -25,6 +25,7 @@ import {
 } from '../../gateway/core/counting/store.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
+import { NO_KEYS } from '../../gateway/keys/no-keys.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
 import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
@@ -142,9 +143,8 @@ export class VirtualGateway {
     return {
       policies: { current: this.policies.set },
       salts: this.#salts,
-      overrides: this.#overrides,
-      store: this.store,
-      reader: this.store.memory,
+      ...{ overrides: this.#overrides, keys: NO_KEYS },
+      ...{ store: this.store, reader: this.store.memory },
       peekLocally: (descriptors) => this.store.memory.peek(descriptors),
       denied: none,
       wouldBeDenied: none,

@@ -1,4 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
+import { NO_KEYS } from '../keys/no-keys.ts';
 import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
@@ -61,6 +62,7 @@ export async function createSharedState(options: SharedStateOptions) {
     local: localShare(memory, backend.place),
     salts,
     overrides,
+    keys: NO_KEYS,
     /** Replies to queries of other gateways from now on. */
     replyWith(given: typeof reply): void {
       reply = given;

@@ -1,7 +1,9 @@
 /** Reads the name of a client, as operators write it, and finds the partitions that stand for that client. */
 import { hash } from 'node:crypto';
 import { hint } from '../config/closest-word.ts';
+import { StoreError } from '../core/counting/store.ts';
 import { canonicalAddress, countedAddress, isIPv6Text } from '../core/identity/address.ts';
+import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import {
   type AddressPartition,
   addressPartition,
@@ -71,7 +73,7 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
 
 function partitionOf(
   [form, value]: readonly [form: string, value: string],
-  { apiKeys, sources }: Naming,
+  { apiKeys, sources, keysInStore }: Naming,
   { kept }: Salts,
 ): string {
   const source = form === 'user' ? 'user' : 'api_key';
@@ -87,7 +89,7 @@ function partitionOf(
     if (ids.includes(value)) return listedKeyPartition(value);
     throw new OperationError(
       'not_found',
-      `no key in the policy file has this id${hint(value, ids)}`,
+      `no key in the policy file${keysInStore ? ' or in the store' : ''} has this id${hint(value, ids)}`,
     );
   }
   const sha256 = hash('sha256', value, 'hex');
@@ -143,13 +145,60 @@ function namedUntil(partition: string, endMs: number): KnownClient {
   };
 }
 
-type Known = Pick<Gateway, 'policies' | 'salts' | 'now'>;
+type Known = Pick<Gateway, 'policies' | 'salts' | 'now' | 'keys'>;
 
-/** `use`: what the client is named for, if that needs one client. Throws an OperationError as `clientNamed` does. */
-export function clientNow(text: string, { policies, salts, now }: Known, use?: 'reset' | 'show') {
+/** `use`: what the client is named for, if that needs one client. Rejects with an OperationError as `clientNamed` throws. */
+export async function clientNow(
+  text: string,
+  gateway: Known,
+  use?: 'reset' | 'show',
+): Promise<KnownClient> {
+  const { policies, salts, now } = gateway;
   const { naming } = policies.current;
   if (use !== undefined) refuseRange(text, naming, use);
-  return clientNamed(text, naming, salts.at(now(), true));
+  const stored = await storedPartition(text, gateway);
+  return stored === undefined
+    ? clientNamed(text, naming, salts.at(now(), true))
+    : withOneName(stored);
+}
+
+/** The partition of a client whose key the store has, by its id or by the key itself. Keys of the policy file take precedence. */
+async function storedPartition(text: string, gateway: Known): Promise<string | undefined> {
+  const { keysInStore, sources, apiKeys } = gateway.policies.current.naming;
+  const [, form, value = ''] = /^(id|key):(.+)$/s.exec(text) ?? [];
+  if (!keysInStore || !sources.includes('api_key') || form === undefined) return undefined;
+  if (form === 'key') return partitionOfKey(value, gateway);
+  if (apiKeys.some(({ id }) => id === value)) return undefined;
+  const partition = listedKeyPartition(value);
+  const { keys } = gateway;
+  try {
+    const digests = (await keys.ofId(value)).map(({ digest }) => digest);
+    if (digests.length === 0) return undefined;
+    await remember(digests.slice(0, MOST_LOOKED_UP), keys);
+  } catch (error) {
+    // What checks found before names the client too.
+    if (!(error instanceof StoreError) || keys.clientOf(partition) === undefined) throw error;
+  }
+  return partition;
+}
+
+/** An ended key counts as unlisted. */
+async function partitionOfKey(key: string, { keys, policies, now }: Known) {
+  const sha256 = hash('sha256', key, 'hex');
+  if (policies.current.naming.apiKeys.some((each) => each.sha256 === sha256)) return undefined;
+  const digest = Buffer.from(sha256, 'hex').toString('base64url');
+  const found = keys.find(digest) ?? (await keys.ofDigest(digest));
+  if (found === undefined || found.endsMs <= now()) return undefined;
+  await remember([digest], keys);
+  return found.partition;
+}
+
+const MOST_LOOKED_UP = 100;
+
+/** As checks do, so that answers have the id and the plan of the client. */
+async function remember(digests: readonly string[], keys: KeyDirectory): Promise<void> {
+  await keys.lookUp(digests, '');
+  for (const digest of digests) keys.find(digest);
 }
 
 /** A range is not one client; an IPv6 network that the policy file counts is one. */

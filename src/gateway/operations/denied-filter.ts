@@ -17,11 +17,11 @@ export type DeniedFilter = z.output<typeof deniedFilterSchema>;
 
 const DECISION_ID = /^([0-9a-f]{12}-)\d+$/;
 
-export function deniedFilter(text: string, gateway: Gateway): DeniedFilter {
+export async function deniedFilter(text: string, gateway: Gateway): Promise<DeniedFilter> {
   try {
     // One letter is the beginning of a word, and also the client that stands for all.
     if (text.length === 1) return { part: text.toLowerCase() };
-    return { clients: [...clientNow(text, gateway).own] };
+    return { clients: [...(await clientNow(text, gateway)).own] };
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
     const part = text.toLowerCase();

@@ -5,8 +5,9 @@ import {
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
-import { NOT_LISTED } from '../core/identity/access-lists.ts';
+import { type ListEntry, NOT_LISTED, withBlock } from '../core/identity/access-lists.ts';
 import { compileAccess } from '../core/identity/client-access.ts';
+import type { StoredKey } from '../core/identity/key-directory.ts';
 import {
   type AddressPartition,
   type ClaimedIdentity,
@@ -83,7 +84,9 @@ function asCounted(
   switch (partition.slice(0, 2)) {
     case 'c.': {
       const { apiKeys } = current.naming;
-      const listed = apiKeys.find(({ id }) => listedKeyPartition(id) === partition);
+      const listed =
+        apiKeys.find(({ id }) => listedKeyPartition(id) === partition) ??
+        current.listedClients.get(partition);
       const apiKey = { partition, unverified: false };
       return { ...unknown, kind: 'api_key', apiKey, plan: listed?.plan };
     }
@@ -115,6 +118,11 @@ function addressNamed(pseudonym: string): AddressPartition {
 /** Stands for an address that is not known. No list or proxy has it. */
 const UNKNOWN = '0.0.0.0';
 
+/** Named as entries of the policy file are. */
+function blockOfStore({ id, endsMs }: StoredKey): ListEntry {
+  return { key: id, address: undefined, expiresMs: endsMs, place: 'the store' };
+}
+
 export function accessOf(
   { partition, partitions, address, text }: InspectedClient,
   { policies, overrides, now }: Gateway,
@@ -122,8 +130,9 @@ export function accessOf(
   const { accessLists, trustedProxies } = policies.current.naming;
   const { listedClients } = policies.current;
   const nowMs = now();
-  const id = listedClients.get(partition)?.id;
-  const ofKey = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
+  const { id, stored } = listedClients.get(partition) ?? {};
+  const ofFile = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
+  const ofKey = stored?.isBlocked ? withBlock(ofFile, blockOfStore(stored)) : ofFile;
   const isKey = /^[ck]\./.test(partition);
   const [own = '', ...others] = partitions.filter(isAddress);
   const wider = others.map(addressNamed);

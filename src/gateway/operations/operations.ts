@@ -8,6 +8,8 @@ import { describeDecision, topDenied } from './denials.ts';
 import { explainNow } from './explain.ts';
 import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
 import { inspectClient } from './inspect.ts';
+import { importKeys } from './key-import.ts';
+import { addKey, changeKeys, listKeys, revokeKeys, rotateKey, showKeys } from './keys.ts';
 import { OperationError } from './operation-error.ts';
 import { type Input, OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
@@ -48,6 +50,13 @@ const RUNS: Runs = {
   restoreMode,
   setLog,
   restoreLog,
+  addKey,
+  listKeys,
+  showKeys,
+  changeKeys,
+  rotateKey,
+  revokeKeys,
+  importKeys,
 };
 
 export function createOperate(gateway: Gateway): Operate {
@@ -123,8 +132,6 @@ function wordsOf(issue: z.core.$ZodIssue): string {
       return issue.origin === 'string'
         ? `must have at most ${issue.maximum} characters`
         : `must be at most ${issue.maximum}`;
-    case 'invalid_format':
-      return 'must not contain control characters';
     case 'invalid_union':
       return 'must be text or a list of texts';
     default:

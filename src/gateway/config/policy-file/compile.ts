@@ -91,6 +91,7 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
     sources: identity.sources.map((source) => toSource(source, ranges)),
     apiKeyHeader: identity.api_key.header,
     apiKeys: keys.map(({ id, sha256, plan }) => ({ id, sha256, plan })),
+    keysInStore: false,
     userHeader: identity.user.header,
     trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
     forwardedHeader: identity.forwarded_header,

@@ -9,6 +9,7 @@ import {
   MAX_VALUE_LENGTH,
   singleValue,
 } from './header-value.ts';
+import type { KeyDirectory, StoredKey } from './key-directory.ts';
 import { type ClaimedIdentity, listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
@@ -26,6 +27,8 @@ export interface ApiKey extends ClaimedIdentity {
 export interface ApiKeyConfig {
   readonly apiKeyHeader: string;
   readonly apiKeys: readonly ListedKey[];
+  /** The store keeps keys too. Those of the policy file take precedence. */
+  readonly keysInStore: boolean;
   readonly accessLists: AccessLists;
 }
 
@@ -125,16 +128,34 @@ function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
 }
 
-interface ListedClient {
+export interface ListedClient {
   readonly id: string;
   /** Undefined if the keys of this client have no plan, or different ones. */
   readonly plan: string | undefined;
+  /** One of its keys, if the store keeps them; undefined for a client that the policy file lists. */
+  readonly stored?: StoredKey;
 }
 
-/** The clients of listed keys by their partitions, so that operators see the ids that they wrote in the policy file. */
-export type ListedClients = ReadonlyMap<string, ListedClient>;
+/** The clients of listed keys by their partitions, so that operators see the ids that they gave them. */
+export interface ListedClients {
+  get(partition: string): ListedClient | undefined;
+}
 
-export function compileListedClients(keys: readonly ListedKey[]): ListedClients {
+/** Those of the policy file take precedence. */
+export function withStoredClients(ofFile: ListedClients, keys: KeyDirectory): ListedClients {
+  return {
+    get(partition) {
+      const listed = ofFile.get(partition);
+      if (listed !== undefined) return listed;
+      const stored = keys.clientOf(partition);
+      return stored && { id: stored.id, plan: stored.plan, stored };
+    },
+  };
+}
+
+export function compileListedClients(
+  keys: readonly ListedKey[],
+): ReadonlyMap<string, ListedClient> {
   const byId = new Map<string, ListedClient>();
   for (const { id, plan } of keys) {
     const known = byId.get(id);

@@ -29,6 +29,7 @@ function resolver(config: Partial<IdentityConfig> = {}) {
     sources: ['api_key', CF_CONNECTING_IP, 'ip'],
     apiKeyHeader: 'x-api-key',
     apiKeys: [listedKey('listed')],
+    keysInStore: false,
     userHeader: 'x-user',
     trustedProxies: compileAddressSet(['loopback', '10.0.0.0/8']),
     forwardedHeader: 'x-forwarded-for',
