@@ -7,7 +7,7 @@ import { h, render } from './dom.js';
 
 /**
  * What people wrote: fields that the change does not have are empty.
- * @typedef {{ mode: string, policy: string, for: string, reason: string, by: string }} Terms
+ * @typedef {Record<'mode' | 'policy' | 'id' | 'plan' | 'expires' | 'for' | 'reason' | 'by', string>} Terms
  */
 
 /**
@@ -15,6 +15,7 @@ import { h, render } from './dom.js';
  * @property {string} title `Block i.BNa-...`
  * @property {string} effect what will happen, in a sentence
  * @property {string} verb on the button that confirms
+ * @property {{ name: 'id' | 'plan' | 'expires', label: string, most: number, isRequired?: boolean, value?: string }[]} [fields]
  * @property {boolean} [hasEnd] asks until when
  * @property {'required' | 'optional'} [reason] asks why
  * @property {{ name: 'mode' | 'policy', label: string, options: [value: string, text: string][] }} [choice]
@@ -97,6 +98,9 @@ function termsIn(form) {
   return {
     mode: text('mode'),
     policy: text('policy'),
+    id: text('id'),
+    plan: text('plan'),
+    expires: text('expires'),
     for: text('for'),
     reason: text('reason'),
     by: text('by'),
@@ -108,7 +112,7 @@ function termsIn(form) {
  * @param {{ failure: string | undefined, isBusy: boolean, onsubmit: (event: SubmitEvent) => void, close: () => void }} state
  */
 function form(
-  { title, effect, verb, hasEnd, reason, choice },
+  { title, effect, verb, fields = [], hasEnd, reason, choice },
   { failure, isBusy, onsubmit, close },
 ) {
   return h(
@@ -117,6 +121,15 @@ function form(
     h('h2', { id: 'dialog-title' }, title),
     h('p', {}, effect),
     choice && field(choice.label, select(choice.name, choice.options)),
+    ...fields.map(({ name, label, most, isRequired, value }, i) =>
+      field(
+        label,
+        h('input', {
+          ...{ name, value, maxlength: most, required: isRequired, autofocus: i === 0 },
+          ...{ spellcheck: 'false', autocapitalize: 'off' },
+        }),
+      ),
+    ),
     hasEnd && field('For', select('for', DURATIONS, '1h')),
     reason &&
       field(
@@ -125,7 +138,7 @@ function form(
           name: 'reason',
           maxlength: 200,
           required: reason === 'required',
-          autofocus: true,
+          autofocus: fields.length === 0,
         }),
       ),
     field(

@@ -120,7 +120,7 @@ const UNKNOWN = '0.0.0.0';
 
 /** Named as entries of the policy file are. */
 function blockOfStore({ id, endsMs }: StoredKey): ListEntry {
-  return { key: id, address: undefined, expiresMs: endsMs, place: 'the store' };
+  return { key: id, address: undefined, expiresMs: endsMs, place: 'headgate keys' };
 }
 
 export function accessOf(
