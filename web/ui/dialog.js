@@ -6,8 +6,8 @@ import { h, render } from './dom.js';
 /** @import { Child } from './dom.js' */
 
 /**
- * What people wrote: fields that the change does not have are empty.
- * @typedef {Record<'mode' | 'policy' | 'id' | 'plan' | 'expires' | 'for' | 'reason' | 'by', string>} Terms
+ * What people wrote: what the change does not ask for is empty, and `fields` that it does not have are absent.
+ * @typedef {Record<'mode' | 'policy' | 'for' | 'reason' | 'by', string> & Partial<Record<'id' | 'plan' | 'expires', string>>} Terms
  */
 
 /**
@@ -71,7 +71,7 @@ export function askChange(change, onDone) {
   async function submit(event) {
     event.preventDefault();
     if (isBusy || !(event.target instanceof HTMLFormElement)) return;
-    const terms = termsIn(event.target);
+    const terms = termsIn(event.target, change);
     isBusy = true;
     draw();
     try {
@@ -89,8 +89,8 @@ export function askChange(change, onDone) {
   }
 }
 
-/** @param {HTMLFormElement} form @returns {Terms} */
-function termsIn(form) {
+/** @param {HTMLFormElement} form @param {Change} change @returns {Terms} */
+function termsIn(form, { fields: asked = [] }) {
   const fields = new FormData(form);
   /** @param {string} name */
   const text = (name) => String(fields.get(name) ?? '').trim();
@@ -98,12 +98,10 @@ function termsIn(form) {
   return {
     mode: text('mode'),
     policy: text('policy'),
-    id: text('id'),
-    plan: text('plan'),
-    expires: text('expires'),
     for: text('for'),
     reason: text('reason'),
     by: text('by'),
+    ...Object.fromEntries(asked.map(({ name }) => [name, text(name)])),
   };
 }
 

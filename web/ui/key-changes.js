@@ -18,7 +18,7 @@ export function add(onMade) {
       { name: 'expires', label: 'Ends: 90d, a date, or empty for never', most: 64 },
     ],
     reason: 'optional',
-    async make({ id, ...terms }) {
+    async make({ id = '', ...terms }) {
       /** @type {Output<'addKey'>} */
       const { key, warnings } = await call('POST', 'keys', { id, ...written(terms) });
       onMade(id, key);
@@ -35,7 +35,7 @@ export function changePlan({ id, plan = '' }) {
     verb: 'Change plan',
     fields: [{ name: 'plan', label: 'Plan (empty for none)', most: 64, value: plan }],
     reason: 'optional',
-    async make({ plan: wanted, reason, by }) {
+    async make({ plan: wanted = '', reason, by }) {
       const { warnings } = await change({ id, plan: wanted, ...written({ reason, by }) });
       const now = wanted === '' ? 'no plan' : `plan ${wanted}`;
       return [`id:${id}: ${now}.`, ...warnings].join(' ');
@@ -80,7 +80,7 @@ function change(fields) {
   return call('POST', 'keys/change', fields);
 }
 
-/** Without fields that are empty. @param {Partial<Record<'plan' | 'expires' | 'reason' | 'by', string>>} fields */
+/** Without fields that are empty. @param {Partial<Record<'plan' | 'expires' | 'reason' | 'by', string | undefined>>} fields */
 function written({ plan, expires, reason, by }) {
   return Object.fromEntries(
     Object.entries({ plan, expires, reason, by }).filter(([, text]) => text),
