@@ -1,5 +1,6 @@
 /** Writes `docs/doctor.md`: every finding of `headgate doctor`. */
 import type { Severity } from '../../gateway/config/diagnostic.ts';
+import { ruleTable } from '../check/advice/rules-document.ts';
 import { FINDINGS } from './catalog.ts';
 
 const INTRODUCTION = `# Findings of \`headgate doctor\`
@@ -36,20 +37,10 @@ const SECTIONS: Readonly<Record<Severity, string>> = {
 };
 
 export function doctorDocument(): string {
-  const sections = (['error', 'warning', 'info', 'fine'] as const).map(
-    (severity) => `## ${SECTIONS[severity]}\n\n${tableOf(severity)}`,
+  const sections = Object.entries(SECTIONS).map(
+    ([severity, title]) => `## ${title}\n\n${ruleTable(FINDINGS, severity, HEAD)}`,
   );
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-function tableOf(severity: Severity): string {
-  const rows = Object.entries(FINDINGS)
-    .filter(([, text]) => text.severity === severity)
-    .map(([id, { meaning, remedy }]) => `| \`${id}\` | ${cell(meaning)} | ${cell(remedy)} |\n`);
-  return `| finding | meaning | what to do |\n| --- | --- | --- |\n${rows.join('')}`;
-}
-
-/** A bar would end the cell, also between backticks. */
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|');
-}
+const HEAD = '| finding | meaning | what to do |';

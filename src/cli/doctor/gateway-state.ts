@@ -11,7 +11,10 @@ export async function gatewayState(opsUrl: string) {
   const named = (name: string) => samples.filter((sample) => sample.name === `headgate_${name}`);
   const labels = (name: string, label: string) =>
     named(name).flatMap((sample) => sample.labels.get(label) ?? []);
-  const decisions = named('decisions_total');
+  const count = (name: string, labels: Labels = {}) =>
+    named(name).reduce((sum, sample) => (has(sample, labels) ? sum + sample.value : sum), 0);
+  const byPolicy = (name: string) =>
+    new Map(labels(name, 'policy').map((policy) => [policy, count(name, { policy })]));
   if (named('config_info').length === 0) return undefined;
   const loaded = named('config_last_success_timestamp_seconds').at(-1)?.value;
   return {
@@ -21,55 +24,41 @@ export async function gatewayState(opsUrl: string) {
     loadedMs: loaded === undefined ? undefined : loaded * 1_000,
     /** The gateway refused a newer version of the files, because it has mistakes. */
     hasRefused: named('config_last_reload_successful').some(({ value }) => value === 0),
-    checks: sum(decisions),
-    denied: sum(decisions.filter((sample) => sample.labels.get('verdict') === 'deny')),
+    checks: count('decisions_total'),
+    denied: count('decisions_total', { verdict: 'deny' }),
     /** Counts checks from proxies outside `identity.trusted_proxies`. */
-    untrusted: sum(named('untrusted_proxy_requests_total')),
+    untrusted: count('untrusted_proxy_requests_total'),
     /** Counts checks without the proxy secret. */
-    refused: sum(named('strangers_refused_total')),
-    outcomes: outcomesIn(named('reservations_total'), named('settlements_total')),
+    refused: count('strangers_refused_total'),
+    /** Of policies that charge afterwards. */
+    outcomes: {
+      /** By policy, requests that reserved, and outcomes that were reported. */
+      reservations: byPolicy('reservations_total'),
+      settlements: byPolicy('settlements_total'),
+      /** By which an outcome was ever reported. */
+      channels: new Set(
+        named('settlements_total')
+          .filter((sample) => !has(sample, REFUSED))
+          .flatMap((sample) => sample.labels.get('channel') ?? []),
+      ),
+      /** Reports without the secret. */
+      refusedReports: count('settlements_total', REFUSED),
+      /** Reports with a token that no key of the gateway has signed, or that was cut. */
+      unknownTokens: UNKNOWN_TOKENS.reduce((sum, is) => sum + count('settlements_total', is), 0),
+    },
     /** Names of the headers that the policy file needs and some request had since it was loaded. */
     seenHeaders: new Set(labels('header_seen', 'header')),
   };
 }
 
-/** Of policies that charge afterwards. */
-function outcomesIn(reservations: readonly Sample[], settlements: readonly Sample[]) {
-  return {
-    /** By policy, requests that reserved, and outcomes that were reported. */
-    reservations: byPolicy(reservations),
-    settlements: byPolicy(settlements),
-    /** By which an outcome was ever reported. */
-    channels: new Set(
-      settlements.flatMap(({ labels }) => (isRefused(labels) ? [] : labels.get('channel'))),
-    ),
-    /** Reports without the secret. */
-    refusedReports: sum(settlements.filter(({ labels }) => isRefused(labels))),
-    /** Reports with a token that no key of the gateway has signed, or that was cut. */
-    unknownTokens: sum(
-      settlements.filter(({ labels }) => UNKNOWN_TOKENS.has(labels.get('result') ?? '')),
-    ),
-  };
+type Labels = Readonly<Record<string, string>>;
+
+const REFUSED = { result: 'refused' };
+const UNKNOWN_TOKENS = [{ result: 'forged' }, { result: 'malformed' }];
+
+function has({ labels }: ReturnType<typeof samplesIn>[number], wanted: Labels): boolean {
+  return Object.entries(wanted).every(([label, value]) => labels.get(label) === value);
 }
-
-const isRefused = (labels: Sample['labels']) => labels.get('result') === 'refused';
-
-function sum(samples: readonly Sample[]): number {
-  return samples.reduce((total, { value }) => total + value, 0);
-}
-
-const UNKNOWN_TOKENS: ReadonlySet<string> = new Set(['forged', 'malformed']);
-
-function byPolicy(samples: readonly Sample[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { labels, value } of samples) {
-    const policy = labels.get('policy') ?? '';
-    counts.set(policy, (counts.get(policy) ?? 0) + value);
-  }
-  return counts;
-}
-
-type Sample = ReturnType<typeof samplesIn>[number];
 
 /** `headgate_header_seen{dialect="nginx",header="x-api-key"} 1` */
 function samplesIn(text: string) {

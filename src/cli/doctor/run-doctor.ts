@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import {
   everyEntry,
@@ -22,7 +21,6 @@ import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports
 import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
 import { policyPaths } from './through/policy-paths.ts';
 import type { Target } from './through/request.ts';
-import { PAUSE_MS } from './through/settlements.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -83,8 +81,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
   const as = target.host === undefined ? '' : ` for ${target.host}`;
   complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
-  const pause = () => setTimeout(PAUSE_MS);
-  yield* throughGateway({ target, now: Date.now, settings: environment, policies, pause });
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
 }
 
 const isOn = ({ mode }: PolicyEntry) => mode !== 'off';

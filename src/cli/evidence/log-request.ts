@@ -84,8 +84,8 @@ interface MappedHeader {
 }
 
 function headerOf(target: string, naming: PolicySet['naming']): MappedHeader {
-  const { apiKeyHeader, userHeader } = naming;
-  if (target === 'user') return { header: userHeader, isToken: false };
+  const { apiKeyHeader, user } = naming;
+  if (target === 'user' && 'header' in user) return { header: user.header, isToken: false };
   if (target !== 'api_key') return { header: target.slice('header:'.length), isToken: false };
   return { header: apiKeyHeader, isToken: apiKeyHeader === 'authorization' };
 }

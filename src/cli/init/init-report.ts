@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { columns } from '../output/output.ts';
 import { ownCommand } from '../output/own-command.ts';
+import { columns } from '../output/table.ts';
 import { type Answers, LOGINS, POLICY_FILE } from '../proxy-files/setup/answers.ts';
 import { REDIS_SETTING } from '../proxy-files/setup/gateway-settings.ts';
 import { type NextSteps, nextSteps, shellQuoted } from '../proxy-files/setup/next-steps.ts';

@@ -8,7 +8,7 @@ import {
   momentText,
   shortTime,
 } from '../../gateway/operations/texts.ts';
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   c: 'a listed API key',

@@ -7,7 +7,7 @@ import {
   momentText,
   shortTime,
 } from '../../gateway/operations/texts.ts';
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 
 export function denialText(denial: Output<'decision'>, nowMs: number): string[] {
   const { policy, reason, mode, limit, allows, key, cause, now, later } = denial;

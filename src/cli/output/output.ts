@@ -1,5 +1,5 @@
 /**
- * Prints for people (text, columns) and for programs (JSON). Every command prints through this file, because much of the
+ * Prints for people (text) and for programs (JSON). Every command prints through this file, because much of the
  * text comes from others: clients, operators, or a server that poses as a gateway.
  */
 import { createInterface } from 'node:readline/promises';
@@ -179,18 +179,6 @@ export function print(
 ): void {
   if (output === 'json') say(linesIn(printableJson(JSON.stringify(json, null, 2))));
   else say(linesOf());
-}
-
-/** Aligns cells; each column is as wide as its widest cell. */
-export function columns(written: readonly (readonly string[])[]): string[] {
-  const rows = written.map((row) => row.map((cell) => printable(String(cell))));
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 function readOutput(text: string): 'text' | 'json' {

@@ -1,4 +1,4 @@
-/** Tables whose cells may have tones. `columns` of output.ts aligns plain texts. */
+/** Tables: of plain texts, and of cells that may have tones. */
 import { printable } from '../../gateway/core/printable.ts';
 import type { Line, Span } from './output.ts';
 
@@ -10,8 +10,13 @@ export function table(head: readonly string[], written: readonly (readonly Cell[
   return alignedRows(rows);
 }
 
-/** Aligns cells as `columns` does, and keeps their tones. */
-export function alignedRows(written: readonly (readonly Cell[])[]): Line[] {
+/** Aligns plain cells. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  return alignedRows(rows).map(({ spans }) => spans.join('').trimEnd());
+}
+
+/** Aligns cells, and keeps their tones. Each column is as wide as its widest cell. */
+export function alignedRows(written: readonly (readonly Cell[])[]) {
   const rows = written.map((row) => row.map((cell) => [cell].flat().map(escaped)));
   const widths = (rows[0] ?? []).map((_, i) =>
     Math.max(...rows.map((row) => widthOf(row[i] ?? []))),

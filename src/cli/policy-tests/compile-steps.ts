@@ -1,10 +1,10 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
 import { hint } from '../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path, Place, Rule } from '../../gateway/config/diagnostic.ts';
-import { NamedSteps, reportedOutcome, unitMistake } from './compile-settle.ts';
+import { everyLimit } from '../../gateway/core/policy.ts';
 import type { Expectation } from './expectation-schema.ts';
 import { type OverrideFacts, overrideMistakes } from './override-mistakes.ts';
-import { headersOf, type SendStep, type Step } from './policy-test.ts';
+import { headersOf, type Moment, type SendStep, type Step } from './policy-test.ts';
 import type { WrittenOverride, WrittenSettle, WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 import { durationText, MAX_DURATION_MS } from './values-schema.ts';
@@ -23,9 +23,16 @@ export interface StepContext extends Omit<OverrideFacts, 'isDown'> {
 }
 
 const ACTIONS = ['send', 'settle', 'store', 'reload', 'override'] as const;
-const ONLY_WITH_SEND = [
-  ...['client', 'host', 'headers', 'metadata', 'times', 'every', 'as', 'expect'],
-];
+const ONLY_WITH_SEND = 'client host headers metadata times every as expect'.split(' ');
+
+interface UsedName {
+  readonly name: string;
+  readonly known: readonly string[];
+  /** What it should be the name of. */
+  readonly what: string;
+  /** What is said if no known name is similar. */
+  readonly others: string;
+}
 
 export function compileSteps(steps: readonly ReadStep[], context: StepContext): Step[] {
   const reader = new StepReader(context);
@@ -34,7 +41,8 @@ export function compileSteps(steps: readonly ReadStep[], context: StepContext): 
 
 class StepReader {
   readonly #context: StepContext;
-  readonly #named = new NamedSteps((path, message) => this.#report(path, message));
+  /** Undefined for a step with mistakes. */
+  readonly #named = new Map<string, SendStep | undefined>();
   #policies: TestedPolicies | undefined;
   #endMs = 0;
   #isStoreDown = false;
@@ -58,7 +66,7 @@ class StepReader {
     const moment = { place: step.place, atMs: this.#startOf(step) };
     if (action === 'send') {
       const sent = this.#send(step, moment);
-      if (written.as !== undefined) this.#named.add(written.as, sent, [...path, 'as']);
+      if (written.as !== undefined) this.#addName(written.as, sent, [...path, 'as']);
       return sent;
     }
     for (const key of ONLY_WITH_SEND.filter((each) => keys.includes(each))) {
@@ -92,29 +100,46 @@ class StepReader {
     return startMs;
   }
 
-  #settle(
-    settle: WrittenSettle,
-    path: Path,
-    moment: Pick<Step, 'place' | 'atMs'>,
-  ): Step | undefined {
-    const of = this.#named.find(settle.of, path);
-    this.#checkUnits(settle, path);
-    const { of: name = '' } = settle;
-    return of && { ...moment, kind: 'settle', name, of, settle: reportedOutcome(settle) };
+  #addName(name: string, step: SendStep | undefined, path: Path): void {
+    if (this.#named.has(name)) this.#report(path, 'is the name of an earlier step, choose another');
+    this.#named.set(name, step);
   }
 
-  #checkUnits({ units = {} }: WrittenSettle, path: Path): void {
+  #settle(settle: WrittenSettle, path: Path, moment: Moment): Step | undefined {
+    const of = this.#find(settle.of, path);
+    this.#checkUnits(settle, path);
+    return of && { ...moment, kind: 'settle', of, settle };
+  }
+
+  #find(name: string | undefined, path: Path): SendStep | undefined {
+    if (name === undefined) {
+      const message =
+        'must have of, the name that an earlier step with send has from as, or be in a step with send';
+      return this.#report(path, message);
+    }
+    const known = [...this.#named.keys()];
+    const others = known.length === 0 ? 'give it one with as' : `known are ${known.join(', ')}`;
+    this.#checkKnown({ name, known, what: 'the name of an earlier step', others }, [...path, 'of']);
+    return this.#named.get(name);
+  }
+
+  /** A gateway ignores units that no limit has. */
+  #checkUnits({ units = new Map() }: WrittenSettle, path: Path): void {
     if (this.#policies === undefined) return;
-    for (const unit of Object.keys(units)) {
-      const mistake = unitMistake(unit, this.#policies);
-      if (mistake !== undefined) this.#report([...path, 'units', unit], mistake);
+    const { file, set } = this.#policies;
+    const limits = set.policies.flatMap(everyLimit);
+    const known = [...new Set(limits.flatMap(({ afterwards }) => afterwards?.unit ?? []))];
+    const others = `it has ${known.join(', ') || 'none'}`;
+    for (const name of units.keys()) {
+      this.#checkKnown({ name, known, what: `a unit of ${file}`, others }, [
+        ...path,
+        'units',
+        name,
+      ]);
     }
   }
 
-  #send(
-    { written, keys, path }: ReadStep,
-    moment: Pick<Step, 'place' | 'atMs'>,
-  ): SendStep | undefined {
+  #send({ written, keys, path }: ReadStep, moment: Moment): SendStep | undefined {
     const { send, client: name, host, headers = {}, times, every = 0, expect } = written;
     const { settle, metadata } = written;
     if (settle !== undefined) {
@@ -134,17 +159,17 @@ class StepReader {
     if (name === undefined) {
       const message = 'is missing, it must be a name under clients';
       this.#report([...path, 'client'], message, 'missing-key');
-    } else if (!clientNames.includes(name)) {
-      const remedy = hint(name, clientNames) || `, known are ${clientNames.join(', ')}`;
-      this.#report([...path, 'client'], `is not a client of this file${remedy}`);
+    } else {
+      const others = `known are ${clientNames.join(', ')}`;
+      const named = { name, known: clientNames, what: 'a client of this file', others };
+      this.#checkKnown(named, [...path, 'client']);
     }
     const client = setting.clients.get(name ?? '');
     if (!send || !name || !client || !expect) return undefined;
     const request = { line: send, sender: name, client, headers: headersOf(headers, host) };
     return {
       ...{ ...moment, kind: 'send', ...request, times, everyMs: every, expect },
-      estimates: metadata && new Map(Object.entries(metadata)),
-      settle: settle && reportedOutcome(settle),
+      ...{ estimates: metadata, settle },
     };
   }
 
@@ -157,17 +182,12 @@ class StepReader {
   #checkPolicy(name: string | undefined, path: Path): void {
     if (name === undefined || name === 'none' || this.#policies === undefined) return;
     const { file, set } = this.#policies;
-    if (set.has(name)) return;
-    const names = set.policies.map((each) => each.name);
-    const remedy = hint(name, names) || `, it has ${names.join(', ')}`;
-    this.#report(path, `is not a policy of ${file}${remedy}`);
+    const known = set.policies.map((each) => each.name);
+    const others = `it has ${known.join(', ')}`;
+    this.#checkKnown({ name, known, what: `a policy of ${file}`, others }, path);
   }
 
-  #override(
-    change: WrittenOverride,
-    path: Path,
-    moment: Pick<Step, 'place' | 'atMs'>,
-  ): Step | undefined {
+  #override(change: WrittenOverride, path: Path, moment: Moment): Step | undefined {
     for (const policy of ['restore', 'mode'] as const) {
       const given = change[policy];
       if (typeof given === 'object') this.#checkPolicy(given.policy, [...path, 'mode', 'policy']);
@@ -178,6 +198,11 @@ class StepReader {
     const mistakes = overrideMistakes(change, path, facts);
     for (const mistake of mistakes) this.#context.report(mistake);
     return mistakes.length > 0 ? undefined : { ...moment, kind: 'override', change };
+  }
+
+  #checkKnown({ name, known, what, others }: UsedName, path: Path): void {
+    if (known.includes(name)) return;
+    this.#report(path, `is not ${what}${hint(name, known) || `, ${others}`}`);
   }
 
   #report(path: Path, message: string, rule: Rule = 'invalid-value'): undefined {

@@ -1,9 +1,7 @@
 /** Tests as they are run: everything is looked up, and every moment is known. */
 import type { Place } from '../../gateway/config/diagnostic.ts';
-import type { Outcome } from '../../gateway/core/counting/outcome.ts';
-import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import type { Expectation } from './expectation-schema.ts';
-import type { RequestLine, WrittenOverride } from './step-schema.ts';
+import type { RequestLine, WrittenOverride, WrittenSettle } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 
 export interface TestFile {
@@ -50,7 +48,7 @@ export interface PolicyTest {
 
 export type Step = SendStep | SettleStep | ChangeStep;
 
-interface Moment {
+export interface Moment {
   readonly place: Place;
   /** Milliseconds from the start of the test. */
   readonly atMs: number;
@@ -69,20 +67,14 @@ export interface SendStep extends Moment {
   readonly everyMs: number;
   readonly expect: Expectation;
   /** Each allowed request is settled at once. */
-  readonly settle: ReportedOutcome | undefined;
+  readonly settle: WrittenSettle | undefined;
 }
 
 /** Settles the requests of an earlier step. */
 export interface SettleStep extends Moment {
   readonly kind: 'settle';
-  readonly name: string;
   readonly of: SendStep;
-  readonly settle: ReportedOutcome;
-}
-
-export interface ReportedOutcome {
-  readonly outcome: Outcome;
-  readonly result: SettleVerdict;
+  readonly settle: WrittenSettle;
 }
 
 export type ChangeStep = Moment &

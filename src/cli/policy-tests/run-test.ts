@@ -2,16 +2,9 @@ import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
 import { type Mismatch, mismatchesOf } from './compare.ts';
-import type {
-  ChangeStep,
-  PolicyTest,
-  ReportedOutcome,
-  SendStep,
-  SettleStep,
-  Step,
-} from './policy-test.ts';
+import type { ChangeStep, PolicyTest, SendStep, SettleStep, Step } from './policy-test.ts';
 import type { Failure, TestResult } from './result.ts';
-import type { WrittenOverride } from './step-schema.ts';
+import type { WrittenOverride, WrittenSettle } from './step-schema.ts';
 import { operatorName, sentRequest } from './test-client.ts';
 import { durationText } from './values-schema.ts';
 import { VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
@@ -48,11 +41,11 @@ async function runSteps(
   traced: ReadonlyMap<Step, number> = new Map(),
 ): Promise<FailedStep[]> {
   const gateway = new VirtualGateway(options);
-  const tokens: Tokens = new Map();
+  const running: Running = { gateway, traced, tokens: new Map() };
   const failed: FailedStep[] = [];
   try {
     for (const step of steps) {
-      const found = await run(step, gateway, { tokens, traced: traced.get(step) });
+      const found = await run(step, running);
       if (found !== undefined) failed.push({ step, ...found });
     }
     return failed;
@@ -62,37 +55,37 @@ async function runSteps(
 }
 
 type Found = Omit<FailedStep, 'step'> | undefined;
-/** Those of the allowed requests of each step that reserved. */
-type Tokens = Map<SendStep, string[]>;
 
-interface Sending {
-  readonly tokens: Tokens;
-  /** The index of the request of the step that is traced. */
-  readonly traced: number | undefined;
+interface Running {
+  readonly gateway: VirtualGateway;
+  /** The index of the request of each step that is traced. */
+  readonly traced: ReadonlyMap<Step, number>;
+  /** Those of the allowed requests of each step that reserved. */
+  readonly tokens: Map<SendStep, string[]>;
 }
 
-function run(step: Step, gateway: VirtualGateway, sending: Sending): Promise<Found> {
-  if (step.kind === 'send') return send(step, gateway, sending);
-  if (step.kind === 'settle') return settleEarlier(step, gateway, sending.tokens);
-  return applyChange(step, gateway);
+function run(step: Step, running: Running): Promise<Found> {
+  if (step.kind === 'send') return send(step, running);
+  if (step.kind === 'settle') return settleEarlier(step, running);
+  return applyChange(step, running.gateway);
 }
+
+const NOTHING_CAME = { mismatches: [], refusal: undefined, trace: [], answer: undefined };
 
 async function settleEarlier(
-  { place, name, of, atMs, settle }: SettleStep,
-  gateway: VirtualGateway,
-  tokens: Tokens,
+  { place, of, atMs, settle }: SettleStep,
+  { gateway, tokens }: Running,
 ): Promise<Found> {
   await gateway.advanceTo(gateway.setting.startMs + atMs);
-  const step = `settle of ${name} at ${durationText(atMs)}`;
-  const came = { refusal: undefined, trace: [], answer: undefined };
+  const step = `settle of ${settle.of} at ${durationText(atMs)}`;
   const found = await settleAll(tokens.get(of) ?? [], settle, gateway);
-  return found && { index: 0, failure: { place, step, mismatches: [found], ...came } };
+  return found && { index: 0, failure: { ...NOTHING_CAME, place, step, mismatches: [found] } };
 }
 
 /** What is wrong with the first one that does not end as expected. */
 async function settleAll(
   tokens: readonly string[],
-  { outcome, result }: ReportedOutcome,
+  { result, ...outcome }: WrittenSettle,
   gateway: VirtualGateway,
 ): Promise<Mismatch | undefined> {
   let wrong: string | undefined;
@@ -111,7 +104,7 @@ async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<F
   await gateway.advanceTo(setting.startMs + step.atMs);
   switch (step.kind) {
     case 'store':
-      gateway.store.isDown = step.isDown;
+      gateway.store.setDown(step.isDown);
       // Outcomes that waited for the store are settled before the next step.
       await new Promise((resolve) => setImmediate(resolve));
       return undefined;
@@ -126,19 +119,14 @@ async function applyChange(step: ChangeStep, gateway: VirtualGateway): Promise<F
       } catch (error) {
         if (!(error instanceof OperationError)) throw error;
         const words = `override at ${durationText(step.atMs)}`;
-        const nothing = { mismatches: [], trace: [], answer: undefined };
-        const refusal = error.message;
-        return { index: 0, failure: { place: step.place, step: words, refusal, ...nothing } };
+        const refused = { place: step.place, step: words, refusal: error.message };
+        return { index: 0, failure: { ...NOTHING_CAME, ...refused } };
       }
   }
 }
 
 /** Sends all requests of the step; the first one that fails is reported. */
-async function send(
-  step: SendStep,
-  gateway: VirtualGateway,
-  { tokens, traced }: Sending,
-): Promise<Found> {
+async function send(step: SendStep, { gateway, traced, tokens }: Running): Promise<Found> {
   const { line, sender, times, place, settle } = step;
   const { startMs, proxyAddress } = gateway.setting;
   const request = sentRequest(step, gateway.policies, proxyAddress);
@@ -148,7 +136,7 @@ async function send(
   for (let index = 0; index < times; index++) {
     const atMs = step.atMs + index * step.everyMs;
     await gateway.advanceTo(startMs + atMs);
-    const { trace, token, ...outcome } = await gateway.decide(request, index === traced);
+    const { trace, token, ...outcome } = await gateway.decide(request, index === traced.get(step));
     const mismatches = mismatchesOf(step.expect, outcome);
     if (token !== undefined) issued.push(token);
     if (settle !== undefined && outcome.decision.verdict === 'allow') {
@@ -158,8 +146,8 @@ async function send(
     if (mismatches.length === 0) continue;
     const which = times === 1 ? '' : `, request ${index + 1} of ${times}`;
     const words = `${line.method} ${line.url} by ${sender} at ${durationText(atMs)}${which}`;
-    const came = { refusal: undefined, trace: trace.flatMap(stepsOf), answer: outcome.answer };
-    found ??= { index, failure: { place, step: words, mismatches, ...came } };
+    const came = { mismatches, trace: trace.flatMap(stepsOf), answer: outcome.answer };
+    found ??= { index, failure: { ...NOTHING_CAME, ...came, place, step: words } };
   }
   return found;
 }

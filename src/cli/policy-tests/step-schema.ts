@@ -66,18 +66,23 @@ const settleSchema = z.strictObject({
     'The earlier step whose requests are settled: its name, from as. Not with send.',
   ),
   status: optional(z.int().min(100).max(599), 'The status that the application answered.'),
-  headers: z
-    .record(headerName, z.string('must be text (a number needs quotes)'))
-    .optional()
-    .describe('Response headers of the application, by name.'),
-  units: z
-    .record(z.string(), z.int().min(0))
-    .optional()
-    .describe('By unit, such as tokens, what each request took.'),
+  headers: optional(
+    z.record(headerName, z.string('must be text (a number needs quotes)')).transform(toMap),
+    'Response headers of the application, by name.',
+  ),
+  units: optional(
+    z.record(z.string(), z.int().min(0)).transform(toMap),
+    'By unit, such as tokens, what each request took.',
+  ),
   result: RESULTS.default('settled').describe('What the gateway says of the report.'),
 });
 
+/** An `Outcome`, and what the gateway says of it. */
 export type WrittenSettle = z.output<typeof settleSchema>;
+
+function toMap<Value>(record: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
+  return new Map(Object.entries(record));
+}
 
 const requestLine = z
   .string()
@@ -105,7 +110,7 @@ export const stepSchema = z.strictObject({
   every: optional(duration, 'The time between them. Default: 0s.'),
   expect: expectSchema.optional(),
   metadata: optional(
-    z.strictObject({ [REQUEST_INFO]: z.int().min(0) }),
+    z.strictObject({ [REQUEST_INFO]: z.int().min(0) }).transform(toMap),
     'What Envoy tells beside the request: the units that limits with this metadata reserve.',
   ),
   as: optional(name, 'A name for the requests of this step, so that a later step can settle them.'),

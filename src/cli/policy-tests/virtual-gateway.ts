@@ -12,17 +12,9 @@ import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
 import type { Outcome as RequestOutcome } from '../../gateway/core/counting/outcome.ts';
-import type {
-  Settlement,
-  SettlementStore,
-  SettleResult,
-} from '../../gateway/core/counting/settlement.ts';
-import {
-  type Descriptor,
-  type LocalLimiter,
-  StoreError,
-  type TakeResult,
-} from '../../gateway/core/counting/store.ts';
+import type { Settlement, SettleResult } from '../../gateway/core/counting/settlement.ts';
+import { type Descriptor, StoreError, type TakeResult } from '../../gateway/core/counting/store.ts';
+import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
 import { NO_KEYS } from '../../gateway/keys/no-keys.ts';
@@ -84,18 +76,11 @@ export class VirtualGateway {
     this.store = virtualStore(now, setting.gateways, (descriptors, result) =>
       onTake(descriptors, result, this.#overrides.current.modes),
     );
-    const virtual = this;
-    this.#settling = virtualSettling({
-      ...{ store: this.store, local: this.store.local, now },
-      policies: {
-        get current() {
-          return virtual.policies.set;
-        },
-      },
-    });
+    const { local } = this.store;
+    this.#settling = virtualSettling({ store: this.store, local, policies: this, now });
     const checkOptions: CheckOptions = {
       store: this.store,
-      local: this.store.local,
+      local,
       salts: this.#salts,
       overrides: this.#overrides,
       newId: () => 'none',
@@ -107,6 +92,11 @@ export class VirtualGateway {
       ...checkOptions,
       observer: { ...checkOptions.observer, step: (event) => this.#trace.push(event) },
     });
+  }
+
+  /** Those in force. */
+  get current(): PolicySet {
+    return this.policies.set;
   }
 
   /** `nowMs`: milliseconds since the epoch; it must not go back. */
@@ -141,7 +131,7 @@ export class VirtualGateway {
   operated(): Gateway {
     const none = { top: () => [], find: () => undefined, all: () => [] };
     return {
-      policies: { current: this.policies.set },
+      policies: this,
       salts: this.#salts,
       ...{ overrides: this.#overrides, keys: NO_KEYS },
       ...{ store: this.store, reader: this.store.memory },
@@ -181,33 +171,28 @@ function virtualStore(now: () => number, gateways: number, onTake: OnTake) {
     onTake(descriptors as readonly LimitDescriptor[], result);
     return result;
   };
-  const local: LocalLimiter & SettlementStore = {
-    record: (descriptors) => share.record(descriptors),
-    settle: (settlement) => share.settle(settlement),
+  const local: typeof share = {
+    ...share,
     take: (descriptors) => taken(descriptors, share.take(descriptors)),
   };
-  let isDown = false;
-  let up = Promise.withResolvers<void>();
-  up.resolve();
+  /** Undefined while the store works. */
+  let down: PromiseWithResolvers<void> | undefined;
   return {
-    get isDown() {
-      return isDown;
-    },
-    set isDown(now: boolean) {
-      if (now && !isDown) up = Promise.withResolvers<void>();
-      if (!now) up.resolve();
-      isDown = now;
-    },
     memory,
     local,
+    setDown(isDown: boolean): void {
+      down?.resolve();
+      down = isDown ? Promise.withResolvers() : undefined;
+    },
     /** Asynchronous, because only such a store may fail. */
     async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-      if (isDown) throw new StoreError('connection', 'the test says that the store is down');
+      if (down !== undefined)
+        throw new StoreError('connection', 'the test says that the store is down');
       return taken(descriptors, memory.take(descriptors));
     },
     /** Waits until the store is up, because a gateway tries again. */
     async settle(settlement: Settlement): Promise<SettleResult> {
-      while (isDown) await up.promise;
+      while (down !== undefined) await down.promise;
       return memory.settle(settlement);
     },
     reset: (keys: readonly string[], settled?: readonly string[]) => memory.reset(keys, settled),

@@ -7,8 +7,9 @@ import { textOf } from '../evidence/replay/report-text.ts';
 import { runReplay } from '../evidence/replay/run.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { interruptible } from '../output/interrupt.ts';
-import { columns, complain, type OutputFlags, print } from '../output/output.ts';
+import { complain, type OutputFlags, print } from '../output/output.ts';
 import { OutputFile } from '../output/output-file.ts';
+import { columns } from '../output/table.ts';
 import { type FailOn, failuresOf } from './fail-on.ts';
 
 export interface ReplayFlags extends LogFlags, OutputFlags {

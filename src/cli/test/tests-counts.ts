@@ -1,5 +1,5 @@
 import { answerLines, bySubject } from '../output/explanation-lines.ts';
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 import type { Failure, TestResult, TestRun } from '../policy-tests/result.ts';
 
 export function countsOf({ files }: TestRun) {

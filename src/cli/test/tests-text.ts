@@ -1,4 +1,4 @@
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 import {
   coveredPercent,
   type FileCoverage,

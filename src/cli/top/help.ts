@@ -1,5 +1,5 @@
 /** The keys and what the tables mean. */
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 
 /** `rateMs`: the length of the time of which rates are the mean. */
 export function helpLines(rateMs = 10_000): string[] {

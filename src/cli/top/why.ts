@@ -3,7 +3,7 @@ import { clientText, durationText, inForceText } from '../../gateway/operations/
 import { inspectionText } from '../ops-client/client-text.ts';
 import { denialText } from '../ops-client/denial-text.ts';
 import { callGateway, type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
-import { columns } from '../output/output.ts';
+import { columns } from '../output/table.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { denialsOf } from './rows.ts';

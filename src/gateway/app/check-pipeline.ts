@@ -52,6 +52,7 @@ function checkFor(given: CheckPipelineOptions): Check {
       environment.redis && (() => sleep(environment.storeTimeoutMs, undefined, { ref: false })),
     observer: {
       identified: decisions.identified,
+      planned: decisions.planned,
       unmatched: decisions.unmatched,
       untrustedProxy: proxies.untrustedProxy,
       headersIgnored: proxies.headersIgnored,

@@ -23,12 +23,7 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
   let ready = false;
   const openOps = createOpsPort(options, {
     metrics: () => options.telemetry.registry.metrics(),
-    health: () => ({
-      ready,
-      degraded: gateway.isDegraded(),
-      unseenHeaders: gateway.unseenHeaders(),
-      unsettledPolicies: gateway.unsettled(),
-    }),
+    health: () => ({ ready, ...gateway.health() }),
     operate: (name, input) => gateway.operate(name, input),
   });
   const gateway = await createPortlessGateway(options);

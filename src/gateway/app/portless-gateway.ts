@@ -7,6 +7,7 @@ import { byFailureMode } from '../core/policy.ts';
 import { createDenials, type Denials } from '../denials/denials.ts';
 import { createOperate, replyTo } from '../operations/operations.ts';
 import { Arrivals, createHandler } from '../server/handler.ts';
+import type { Health } from '../server/ops/ops-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import { openTracing } from '../telemetry/tracing/tracing.ts';
 import type { StoreAtStart } from './backend.ts';
@@ -68,9 +69,11 @@ export async function createPortlessGateway(options: GatewayOptions) {
   return {
     operate: createOperate(operated),
     unseenHeaders,
-    /** Policies whose reservations nobody settles. */
-    unsettled,
-    isDegraded: monitor.isDegraded,
+    health: (): Omit<Health, 'ready'> => ({
+      degraded: monitor.isDegraded(),
+      unseenHeaders: unseenHeaders(),
+      unsettledPolicies: unsettled(),
+    }),
     knownGateways: operated.knownGateways,
     reloadRateLimits: async () => rateLimits?.reload(),
     /** Resolves to the state of its store, once it can answer. */

@@ -83,6 +83,10 @@ export const POLICY_RULES = {
   ),
   'key-twice': error('An API key is listed twice.', 'Keep one of the entries.'),
   'source-twice': error('An identity source is listed twice.', 'Keep the first one.'),
+  'plan-not-verified': error(
+    '`identity.plan` is a header, and clients may set this header.',
+    'Let the proxy set or remove the header, and list it in `identity.verified_headers`.',
+  ),
   'source-never-reached': error(
     'An identity source is listed after `ip`. Every request has an `ip`, so later sources are never used.',
     'Put `ip` last.',
@@ -148,7 +152,7 @@ export const POLICY_RULES = {
     'Correct the name of the plan.',
   ),
   'plan-unheld': warning(
-    'A policy has limits for a plan, and no listed key has this plan.',
+    'A policy has limits for a plan, no listed key has this plan, and neither Redis nor a proxy can give it to a client.',
     'Correct the name of the plan, or remove it.',
   ),
   'plan-below-none': warning(

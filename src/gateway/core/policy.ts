@@ -92,10 +92,8 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const settles = [definition.limits, ...definition.plans.values()]
-    .flat()
-    .some(({ afterwards }) => afterwards !== undefined);
-  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK, settles };
+  const unfinished = { lookback: NO_LOOKBACK, settles: false };
+  const policy = { name, mode, limits, plans, onStoreFailure, ...unfinished };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -106,7 +104,8 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
-  policy.lookback = lookbackOf(everyLimit(policy).flatMap(limitsOfAddresses));
+  policy.settles = everyLimit(policy).some(({ afterwards }) => afterwards !== undefined);
+  policy.lookback = lookbackOf(everyLimit(policy).filter(countsAddresses).flatMap(formsOf));
   return policy;
 }
 
@@ -125,11 +124,14 @@ export function byFailureMode(policies: readonly Policy[]): PoliciesByFailureMod
   return { allow: namesOf('allow'), local: namesOf('local'), deny: namesOf('deny') };
 }
 
-/** The limits by which an address may be counted if a policy has this one. */
-function limitsOfAddresses(limit: Limit): Limit[] {
-  const { per, wider, unverified } = limit;
-  if (per === 'global' || per === 'descriptor') return [];
+/** A limit, and what stands for it when it counts more than one client. */
+export function formsOf(limit: Limit): Limit[] {
+  const { wider, unverified } = limit;
   return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
+}
+
+function countsAddresses({ per }: Limit): boolean {
+  return per !== 'global' && per !== 'descriptor';
 }
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;

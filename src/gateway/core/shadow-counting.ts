@@ -19,17 +19,6 @@ export interface CountedRequest {
   readonly context: RequestContext;
 }
 
-interface ShadowCounting {
-  /** Nobody waits for it. */
-  count(policy: Policy, request: CountedRequest): void;
-  /** Waits until all have counted, but not after `late`. Returns those that have. */
-  reserve(
-    policies: readonly Policy[],
-    request: CountedRequest,
-    late: Promise<unknown> | undefined,
-  ): readonly Counted[] | Promise<readonly Counted[]>;
-}
-
 export function createShadowCounting({ name, wouldDeny, span, ...rest }: ShadowOptions) {
   const count = createCounting(rest);
 
@@ -46,8 +35,14 @@ export function createShadowCounting({ name, wouldDeny, span, ...rest }: ShadowO
   }
 
   return {
+    /** Nobody waits for it. */
     count: countPolicy,
-    reserve(policies, request, late) {
+    /** Waits until all have counted, but not after `late`. Returns those that have. */
+    reserve(
+      policies: readonly Policy[],
+      request: CountedRequest,
+      late: Promise<unknown> | undefined,
+    ): readonly Counted[] | Promise<readonly Counted[]> {
       const groups: Counted[] = [];
       const counting: Promise<unknown>[] = [];
       const keep = (counted: Counted | undefined) => counted && groups.push(counted);
@@ -60,7 +55,7 @@ export function createShadowCounting({ name, wouldDeny, span, ...rest }: ShadowO
       const all = Promise.all(counting);
       return (late === undefined ? all : Promise.race([all, late])).then(() => [...groups]);
     },
-  } satisfies ShadowCounting;
+  };
 }
 
 /** The request is decided already, so a store failure changes nothing. */

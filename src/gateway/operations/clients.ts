@@ -8,7 +8,6 @@ import {
   isOfMany,
   pseudonymsOf,
 } from '../core/identity/partition.ts';
-import type { Limit } from '../core/policy.ts';
 import { clientSubject, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce, termsOf } from './changes.ts';
 import { clientNow, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
@@ -31,7 +30,9 @@ export async function resetClient(
   );
   const { subject, partitions, behind } = await findClient(gateway, client);
   const keys = partitions.flatMap((partition) => keysOf(partition, affected));
-  const settled = partitions.flatMap((partition) => keysOf(partition, affected, chargesAfterwards));
+  const settled = partitions.flatMap((partition) =>
+    keysOf(partition, affected, ({ afterwards }) => afterwards !== undefined),
+  );
   const also = behind === undefined ? '' : `, also of its address ${behind}`;
   const change = `reset ${policy ?? 'all policies'}${also}`;
   await audited(gateway, { action: 'reset', subject, change, reason, by }, async () => {
@@ -44,10 +45,6 @@ export async function resetClient(
     policies: [...new Set(affected.map(({ name }) => name))],
     ...(behind !== undefined && { address: behind }),
   };
-}
-
-function chargesAfterwards({ afterwards }: Limit): boolean {
-  return afterwards !== undefined;
 }
 
 export async function setAccess(

@@ -3,7 +3,7 @@ import type { BindingQuota } from '../core/counting/decision.ts';
 import { descriptor, type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { describeAfterwards } from '../core/counting/limit-text.ts';
 import type { QuotaReader, QuotaState } from '../core/counting/store.ts';
-import { everyLimit, type Limit, type Policy } from '../core/policy.ts';
+import { everyLimit, formsOf, type Limit, type Policy } from '../core/policy.ts';
 import type { CurrentQuota } from '../denials/denial-report.ts';
 import { PARTITION } from './client-name.ts';
 
@@ -13,9 +13,10 @@ export async function currentQuota(
   policies: readonly Policy[],
   reader: QuotaReader,
 ): Promise<CurrentQuota | undefined> {
-  const same = countedLimits(policies).filter(
-    ({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix,
-  );
+  const same = policies
+    .flatMap(everyLimit)
+    .flatMap(formsOf)
+    .filter(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
   // The limits of plans may share a key.
   const limit = same.find(({ description }) => description === denied.description) ?? same[0];
   if (limit === undefined) return undefined;
@@ -42,14 +43,7 @@ export function limitLabelled(
   policies: readonly Policy[],
 ): LimitDescriptor[] {
   if (!PARTITION.test(counted)) return [];
-  const limit = countedLimits(policies).find((each) => each.label === label);
+  const limits = policies.flatMap(everyLimit).flatMap(formsOf);
+  const limit = limits.find((each) => each.label === label);
   return limit === undefined ? [] : [descriptor(limit, counted)];
-}
-
-/** A limit comes with those of unverified keys and of wider networks. */
-function countedLimits(policies: readonly Policy[]): Limit[] {
-  return policies
-    .flatMap(everyLimit)
-    .flatMap((limit) => (limit.unverified ? [limit, limit.unverified] : [limit]))
-    .flatMap((limit) => [limit, ...limit.wider]);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
-import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
+import { printable } from '../core/printable.ts';
+import { moment, printable as text } from '../stores/overrides/override.ts';
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
 import { type Gateway, MOST_ACTIONS } from './running-gateway.ts';
 import { actionSchema, STORE_STATES, type StoreState } from './schemas/overview.ts';
@@ -18,12 +19,6 @@ export const reportQuerySchema = z.object({
 });
 type ReportQuery = z.output<typeof reportQuerySchema>;
 
-/** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
-const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
-const moment = z
-  .int()
-  .min(0)
-  .max(Date.UTC(9999, 11, 31));
 const amount = z
   .int()
   .min(0)
@@ -31,6 +26,7 @@ const amount = z
 /** Checked by hand: zod takes a hundred times as long, and there are thousands of numbers. */
 const series = z.custom<readonly number[]>(isSeries);
 
+/** Anyone who can publish in Redis can pose as a gateway, and operators see its texts. */
 const gatewayReportSchema = z.object({
   is_worker: z.boolean(),
   traffic: z

@@ -1,3 +1,4 @@
+import { fractionLeft } from '../core/counting/decision.ts';
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
@@ -140,14 +141,10 @@ async function readLimits(
       // For a while after midnight an address is counted under two pseudonyms.
       const name = `${limit.label} ${partitionOf(key).slice(0, 1)}`;
       const other = found.get(name);
-      if (other === undefined || shareLeft(state) < shareLeft(other.state)) {
+      if (other === undefined || fractionLeft(state) < fractionLeft(other.state)) {
         found.set(name, { limit, state });
       }
     }
   }
-  return [...found.values()].sort((a, b) => shareLeft(a.state) - shareLeft(b.state));
-}
-
-function shareLeft({ remaining, limit }: QuotaState): number {
-  return remaining / Math.max(1, limit);
+  return [...found.values()].sort((a, b) => fractionLeft(a.state) - fractionLeft(b.state));
 }

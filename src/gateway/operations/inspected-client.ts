@@ -139,9 +139,7 @@ export function accessOf(
   const events: AccessEvent[] = [];
   const access = compileAccess(trustedProxies)(
     {
-      apiKey: isKey
-        ? { partition, unverified: id === undefined, plan: undefined, listed: ofKey }
-        : undefined,
+      apiKey: isKey ? { partition, listed: ofKey } : undefined,
       user: partition.startsWith('u.') ? partition : undefined,
       address: {
         partition: address ?? { ...addressNamed(own), wider },

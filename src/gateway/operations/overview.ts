@@ -54,6 +54,7 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
   ]);
   const isKnown = (policy: string) => policy === NO_POLICY || gateway.policies.current.has(policy);
   const traffic = trafficIn(reports, isKnown);
+  const unsettled = unsettledIn(gateway, reports).slice(0, MOST_LISTED);
   const known = {
     time: isoTime(nowMs),
     gateway: { host: status.host, version: VERSION },
@@ -74,7 +75,7 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
       ...(version !== undefined && { version }),
     },
     policy_file: filesIn(reports),
-    ...unsettledFields(unsettledIn(gateway, reports)),
+    ...(unsettled.length > 0 && { unsettled_policies: unsettled }),
     ...proxyFaultsIn(reports, untilMs - STEPS * STEP_MS),
     actions: reports
       .flatMap(({ actions }) => actions)
@@ -136,10 +137,6 @@ function filesIn(reports: readonly GatewayReport[]): Output<'overview'>['policy_
     digests,
     ...(refused && { refused: { at: isoTime(refused.atMs), mistakes: refused.mistakes } }),
   };
-}
-
-function unsettledFields(names: readonly string[]) {
-  return names.length > 0 && { unsettled_policies: names.slice(0, MOST_LISTED) };
 }
 
 /** Faults before this time, in milliseconds since the epoch, are left out. */

@@ -111,6 +111,11 @@ export class ProtobufReader {
     return bytes;
   }
 
+  /** The value of the current field, a number in a message of google/protobuf/wrappers.proto. Without a value it is 0. */
+  wrappedNumber(): number {
+    return this.message(WRAPPED, { value: 0 }).value;
+  }
+
   skipValue(): void {
     this.#position = this.endOfValue();
   }
@@ -166,6 +171,12 @@ export class ProtobufReader {
     return byte;
   }
 }
+
+const WRAPPED: Fields<{ value: number }> = {
+  1: number((wrapped, value) => {
+    wrapped.value = value;
+  }),
+};
 
 /** A power of two. */
 const SLOTS = 256;

@@ -1,16 +1,9 @@
-import { type Decision, type Denied, decide } from '../core/counting/decision.ts';
+import { type Decision, type Denied, decide, uncounted } from '../core/counting/decision.ts';
 import { partitionOf } from '../core/counting/descriptor.ts';
 import type { CountedGroup } from './counting/count.ts';
 import type { Share } from './counting/plan.ts';
 
-const NOT_LIMITED: Decision = {
-  verdict: 'allow',
-  reason: 'not_enforced',
-  mode: 'enforced',
-  policy: 'none',
-  binding: undefined,
-  limits: [],
-};
+const NOT_LIMITED = uncounted('allow', 'not_enforced');
 
 /** `groups` may be empty: then no limit applies. */
 export function decisionOf(groups: readonly CountedGroup[], isDenied: boolean): Decision {

@@ -29,12 +29,24 @@ export function compileSecrets(secrets: readonly string[]): (given: string) => b
 export function compileSecretCheck(
   secrets: readonly string[],
   header = SECRET_HEADER,
-): (headers: HeaderFields) => boolean {
+): CallerCheck {
   if (secrets.length === 0) return () => true;
   const isOurs = compileSecrets(secrets);
   return (headers) => {
     const given = headers[header];
     return typeof given === 'string' && isOurs(given);
+  };
+}
+
+export type CallerCheck = (headers: HeaderFields) => boolean;
+
+/** Whether a caller has the secret of proxies. One without it is reported. */
+export function compileCallerCheck({ proxySecrets, onUnauthorized }: CallerOptions): CallerCheck {
+  const knowsSecret = compileSecretCheck(proxySecrets);
+  return (headers) => {
+    const isKnown = knowsSecret(headers);
+    if (!isKnown) onUnauthorized();
+    return isKnown;
   };
 }
 

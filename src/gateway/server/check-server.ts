@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/matching/host.ts';
 import { fastestWriter, type WriteAnswer, writeWithHead } from './answer-writer.ts';
-import { type CallerOptions, compileSecretCheck } from './callers.ts';
+import { type CallerOptions, compileCallerCheck } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import type { HandleCheck } from './handler.ts';
 import { badRequest, HttpCheck, notFound, unauthorized, writeAnswer } from './http-check.ts';
@@ -90,9 +90,8 @@ function openServer(onRequest: RequestListener): Server {
 }
 
 function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestListener {
-  const { dialects, handleCheck, callerWithoutAddress, isLeaving, onUnauthorized } = options;
-  const hasSecret = compileSecretCheck(options.proxySecrets);
-  const { settling } = options;
+  const { dialects, handleCheck, callerWithoutAddress, isLeaving, settling } = options;
+  const isCaller = compileCallerCheck(options);
   const at = { write, isLeaving };
   const settle = settling && createSettleEndpoint({ ...options, settling, ...at });
   return (message, response) => {
@@ -106,8 +105,7 @@ function createAnswer(options: CheckServerOptions, write: WriteAnswer): RequestL
       writeAnswer(response, badRequest(status, mistake.message), at);
     } else if (dialect === undefined && url === SETTLE_PATH && settle !== undefined) {
       settle(message, response);
-    } else if (!hasSecret(message.headers)) {
-      onUnauthorized();
+    } else if (!isCaller(message.headers)) {
       writeAnswer(response, unauthorized(), at);
     } else if (dialect === undefined) {
       writeAnswer(response, notFound(dialects), at);

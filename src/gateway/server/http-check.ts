@@ -93,9 +93,10 @@ export function internalError(): Answer {
 }
 
 export function failure(status: number, error: string, message: string): Answer {
-  return {
-    status,
-    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],
-    body: JSON.stringify({ error, message }),
-  };
+  return json(status, JSON.stringify({ error, message }));
+}
+
+export function json(status: number, body: string): Answer {
+  const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store'];
+  return { status, headers, body };
 }

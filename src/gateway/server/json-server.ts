@@ -1,6 +1,6 @@
 /** Answers calls of the rate limit service as JSON (`POST /json`), and health checks (`/healthcheck`). */
 import type { HeaderFields } from '../core/check-request.ts';
-import { type CallerOptions, compileSecretCheck, isFromWebPage } from './callers.ts';
+import { type CallerOptions, compileCallerCheck, isFromWebPage } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import { createHttpServer } from './http-server.ts';
 
@@ -21,8 +21,8 @@ const FORBIDDEN = '{"error":"The proxy secret is missing or wrong."}';
 const FROM_A_WEB_PAGE = '{"error":"Web pages may not send calls."}';
 
 export function createJsonServer(options: JsonServerOptions): ProxyServer {
-  const { answer, isHealthy, onUnauthorized } = options;
-  const knowsSecret = compileSecretCheck(options.proxySecrets);
+  const { answer, isHealthy } = options;
+  const isCaller = compileCallerCheck(options);
   const connections = new Connections();
   const server = createHttpServer(
     { bodyLimit: BODY_LIMIT, forceCloseConnections: 'idle' },
@@ -40,10 +40,7 @@ export function createJsonServer(options: JsonServerOptions): ProxyServer {
   server.post('/json', async (request, reply) => {
     reply.type(JSON_TYPE);
     if (isFromWebPage(request.headers)) return reply.code(403).send(FROM_A_WEB_PAGE);
-    if (!knowsSecret(request.headers)) {
-      onUnauthorized();
-      return reply.code(403).send(FORBIDDEN);
-    }
+    if (!isCaller(request.headers)) return reply.code(403).send(FORBIDDEN);
     const { status, body } = await answer(String(request.body ?? ''), request.headers);
     return reply.code(status).send(body);
   });

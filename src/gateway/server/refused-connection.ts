@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 export const KEEP_ALIVE_MS = 3_620_000;
 
 /** How long a refused caller has to read the answer. */
-const READ_ANSWER_MS = 500;
+export const READ_ANSWER_MS = 500;
 
 const STATUSES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',

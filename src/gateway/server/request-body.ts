@@ -3,12 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../core/dialect.ts';
 import { type ConnectionGuard, guardOf } from './connection-guard.ts';
 import { failure, withLength } from './http-check.ts';
+import { READ_ANSWER_MS } from './refused-connection.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** Of all bodies that have not ended, in bytes. Each has as long as every request: five seconds. */
 const MAX_UNFINISHED_BYTES = 16 * 1024 * 1024;
-/** How long a caller whose body is refused has to read the answer. */
-const READ_ANSWER_MS = 500;
 const NO_BYTES = Buffer.alloc(0);
 
 /** `take` gets the whole body. One that is too long gets 413, and one for which no memory is left 503. */

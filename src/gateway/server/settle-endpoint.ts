@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../core/dialect.ts';
 import { isThisMachine } from '../core/identity/address.ts';
 import { type CallerOptions, compileSecretCheck, isFromWebPage } from './callers.ts';
-import { type Answering, failure, internalError, writeAnswer } from './http-check.ts';
+import { type Answering, failure, internalError, json, writeAnswer } from './http-check.ts';
+import type { JsonAnswer } from './json-server.ts';
 import { createBodyReader } from './request-body.ts';
 
 export interface Settling {
@@ -12,14 +13,9 @@ export interface Settling {
   /** Called for each caller that may not settle. */
   readonly onRefused: () => void;
   /** Gives the status and the JSON that answer a body. */
-  readonly answer: (body: string) => SettleAnswer | Promise<SettleAnswer>;
+  readonly answer: (body: string) => JsonAnswer | Promise<JsonAnswer>;
   /** Answers that are written together cost less, see `Arrivals`. */
   readonly atEndOfTurn: (job: () => void) => void;
-}
-
-interface SettleAnswer {
-  readonly status: number;
-  readonly body: string;
 }
 
 interface SettleEndpointOptions extends CallerOptions, Answering {
@@ -49,7 +45,7 @@ export function createSettleEndpoint(options: SettleEndpointOptions) {
       return;
     }
     const writeLast = (answer: Answer) => settling.atEndOfTurn(() => write(answer));
-    const settled = ({ status, body }: SettleAnswer) => writeLast(json(status, body));
+    const settled = ({ status, body }: JsonAnswer) => writeLast(json(status, body));
     read(message, response, (body) => {
       const fail = () => writeLast(internalError());
       try {
@@ -60,14 +56,6 @@ export function createSettleEndpoint(options: SettleEndpointOptions) {
         fail();
       }
     });
-  };
-}
-
-function json(status: number, body: string): Answer {
-  return {
-    status,
-    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],
-    body,
   };
 }
 

@@ -15,11 +15,9 @@ export function localShare(
   memory: MemoryStore,
   placeNow: () => GatewayRank,
 ): LocalLimiter & SettlementStore & Pick<MemoryStore, 'peek'> {
-  const sharesOf = (descriptors: readonly Descriptor[]): readonly Descriptor[] => {
+  const sharesOf = <Counted extends Descriptor>(all: readonly Counted[]): readonly Counted[] => {
     const place = placeNow();
-    return place.count === 1
-      ? descriptors
-      : descriptors.map((each) => ({ ...each, quota: shareOf(each, place) }));
+    return place.count === 1 ? all : all.map((each) => ({ ...each, quota: shareOf(each, place) }));
   };
   return {
     record: (descriptors) => memory.record(descriptors),
@@ -27,12 +25,8 @@ export function localShare(
     take: (descriptors) => memory.take(sharesOf(descriptors)),
     /** Only the gateway that admitted a request corrects what its limiter counted. */
     settle({ parts, ...settlement }) {
-      const place = placeNow();
-      const shares = parts.map((part) => ({
-        ...part,
-        quota: place.count === 1 ? part.quota : shareOf({ ...part, cost: part.reserved }, place),
-      }));
-      return memory.settle({ ...settlement, parts: shares });
+      const taken = parts.map((part) => ({ ...part, cost: part.reserved }));
+      return memory.settle({ ...settlement, parts: sharesOf(taken) });
     },
   };
 }

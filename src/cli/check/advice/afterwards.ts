@@ -7,7 +7,7 @@ import {
   type PlacedEntry,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
-import { UNIT_MS } from '../../../gateway/config/rate.ts';
+import { parseDuration } from '../../../gateway/config/rate.ts';
 import { MAX_LIMIT } from '../../../gateway/core/counting/store.ts';
 
 export function adviceOnAfterwards(file: ValidFile): DiagnosticDraft[] {
@@ -35,14 +35,13 @@ const WRONG_PASSWORD: ReadonlySet<number> = new Set([400, 401, 403, 422]);
 function refundByLook({ refund }: LimitEntry, path: Path): DiagnosticDraft[] {
   if (refund === undefined) return [];
   const failure = refund.status?.find((status) => WRONG_PASSWORD.has(status));
-  if (failure !== undefined) {
-    const message = `many applications answer a wrong password with status ${failure}, and refunded requests are free: refund by what a success looks like`;
-    return [{ rule: 'refund-of-failures', path: [...path, 'refund'], message }];
-  }
-  const found = refund.status?.find((status) => status < 400);
-  const sign = found === undefined ? refund.location && 'a redirect' : `status ${found}`;
-  if (sign === undefined) return [];
-  const message = `many applications answer a failure with ${sign} too, such as a wrong password: test that failures end in 429, or refund by a header that the application sets`;
+  const success = refund.status?.find((status) => status < 400);
+  const sign = success === undefined ? refund.location && 'a redirect' : `status ${success}`;
+  if (failure === undefined && sign === undefined) return [];
+  const message =
+    failure === undefined
+      ? `many applications answer a failure with ${sign} too, such as a wrong password: test that failures end in 429, or refund by a header that the application sets`
+      : `many applications answer a wrong password with status ${failure}, and refunded requests are free: refund by what a success looks like`;
   return [{ rule: 'refund-of-failures', path: [...path, 'refund'], message }];
 }
 
@@ -59,12 +58,8 @@ const WINDOWS = ['1h', '1d', '7d'];
 
 /** It has another window, so it has another counter. */
 function secondLimit({ rate, per }: LimitEntry): string {
-  const window = WINDOWS.find((each) => msOf(each) > rate.windowMs) ?? '1d';
+  const window = WINDOWS.find((each) => parseDuration(each) > rate.windowMs) ?? '1d';
   const text = `${Math.min(TIMES * rate.limit, MAX_LIMIT)}/${window}`;
   if (per === 'client') return text;
   return `{ rate: ${text}, per: ${per.includes(':') ? `"${per}"` : per} }`;
-}
-
-function msOf(window: string): number {
-  return Number.parseInt(window, 10) * (UNIT_MS[window.slice(-1)] ?? 0);
 }

@@ -9,16 +9,26 @@ const SECTIONS = {
 
 export function checkDocument(): string {
   const sections = Object.entries(SECTIONS).map(
-    ([severity, title]) => `## ${title}\n\n${tableOf(severity)}`,
+    ([severity, title]) => `## ${title}\n\n${ruleTable(RULES, severity, HEAD)}`,
   );
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-function tableOf(severity: string): string {
-  const rows = Object.entries(RULES)
+const HEAD = '| rule | meaning | remedy |';
+
+type Rules = Readonly<Record<string, Readonly<Record<'severity' | 'meaning' | 'remedy', string>>>>;
+
+/** The rules of one severity as a table of Markdown. */
+export function ruleTable(rules: Rules, severity: string, head: string): string {
+  const rows = Object.entries(rules)
     .filter(([, text]) => text.severity === severity)
-    .map(([rule, { meaning, remedy }]) => `| \`${rule}\` | ${meaning} | ${remedy} |\n`);
-  return `| rule | meaning | remedy |\n| --- | --- | --- |\n${rows.join('')}`;
+    .map(([id, { meaning, remedy }]) => `| \`${id}\` | ${cell(meaning)} | ${cell(remedy)} |\n`);
+  return `${head}\n| --- | --- | --- |\n${rows.join('')}`;
+}
+
+/** A bar would end the cell, also between backticks. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
 }
 
 const INTRODUCTION = `# Rules of \`headgate check\`

@@ -104,7 +104,8 @@ function headersFromProxy({ sources }: IdentitySection): DiagnosticDraft[] {
 }
 
 function credentialsAsUser({ sources, user }: IdentitySection): DiagnosticDraft[] {
-  if (!sources.includes('user') || user.header !== 'authorization') return [];
+  const isCredentials = 'header' in user && user.header === 'authorization';
+  if (!sources.includes('user') || !isCredentials) return [];
   const message =
     'clients set it themselves: name a header that your proxy sets, such as x-user, or set identity.api_key.header to authorization';
   return [{ rule: 'credentials-as-user', path: ['identity', 'user', 'header'], message }];

@@ -7,7 +7,7 @@ import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
 import { send } from './request.ts';
-import { settlementFindings } from './settlements.ts';
+import { type SettlementOptions, settlementFindings } from './settlements.ts';
 import { denialFindings, explained, UNCLEAR } from './unclear-replies.ts';
 
 /** Counts requests without and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
@@ -18,11 +18,11 @@ const DECIDED: ReadonlySet<string> = new Set<FindingId>([
   'headers-not-shown',
 ]);
 
-export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
+export interface ThroughGatewayOptions
+  extends Omit<ThroughOptions, 'costs'>,
+    Pick<SettlementOptions, 'pause'> {
   readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
   readonly policies: ExaminedPolicies | undefined;
-  /** Resolves after PAUSE_MS. */
-  readonly pause: () => Promise<unknown>;
 }
 
 interface ExaminedPolicies {

@@ -1,4 +1,5 @@
 /** Whether the outcomes of requests are reported, for policies that charge afterwards. */
+import { setTimeout } from 'node:timers/promises';
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { listText, plural } from '../../../gateway/operations/texts.ts';
 import { found } from '../catalog.ts';
@@ -6,7 +7,8 @@ import { type GatewayState, gatewayState } from '../gateway-state.ts';
 
 /** How often the gateway is asked whether an outcome has come. */
 const TRIES = 20;
-export const PAUSE_MS = 250;
+const PAUSE_MS = 250;
+const wait = () => setTimeout(PAUSE_MS);
 
 export interface SettlementOptions {
   readonly url: URL;
@@ -15,8 +17,8 @@ export interface SettlementOptions {
   readonly settling: readonly string[];
   /** As it was before the first request. */
   readonly before: GatewayState;
-  /** Resolves after PAUSE_MS. */
-  readonly pause: () => Promise<unknown>;
+  /** Resolves when the gateway is to be asked again. */
+  readonly pause?: (() => Promise<unknown>) | undefined;
 }
 
 export async function* settlementFindings(options: SettlementOptions): AsyncGenerator<Diagnostic> {
@@ -27,13 +29,16 @@ export async function* settlementFindings(options: SettlementOptions): AsyncGene
   const reported: string[] = [];
   const unused: string[] = [];
   for (const policy of settling) {
-    const all = after.outcomes.reservations.get(policy) ?? 0;
-    const own = all - (before.outcomes.reservations.get(policy) ?? 0);
-    if (hasRisen(policy, own > 0 ? before : undefined, after)) reported.push(policy);
-    else if (all === 0) unused.push(policy);
+    const all = counts(policy, after);
+    const own = counts(policy, after, before);
+    const isOwn = own.reserved > 0;
+    if ((isOwn ? own : all).settled > 0) reported.push(policy);
+    else if (all.reserved === 0) unused.push(policy);
     else {
-      const requests = own > 0 ? `${own} of these requests` : plural(all, 'earlier request');
-      const problem = `${policy} reserved for ${requests}, and no outcome was reported${own > 0 ? ` within ${(TRIES * PAUSE_MS) / 1_000} s` : ''}`;
+      const requests = isOwn
+        ? `${own.reserved} of these requests`
+        : plural(all.reserved, 'earlier request');
+      const problem = `${policy} reserved for ${requests}, and no outcome was reported${isOwn ? ` within ${(TRIES * PAUSE_MS) / 1_000} s` : ''}`;
       yield found('not-settled', url.href, `${problem}; ${whatIsConnected(before, after)}`);
     }
   }
@@ -48,25 +53,23 @@ export async function* settlementFindings(options: SettlementOptions): AsyncGene
 }
 
 /** Undefined if the gateway no longer answers. */
-async function stateOnceSettled({ opsUrl, settling, before, pause }: SettlementOptions) {
+async function stateOnceSettled({ opsUrl, settling, before, pause = wait }: SettlementOptions) {
   let state = await gatewayState(opsUrl);
   for (let i = 0; i < TRIES && state !== undefined; i++) {
-    const { reservations } = state.outcomes;
-    const isReserved = (policy: string) =>
-      (reservations.get(policy) ?? 0) > (before.outcomes.reservations.get(policy) ?? 0);
-    const own = settling.filter(isReserved);
-    if (own.every((policy) => hasRisen(policy, before, state as GatewayState))) break;
+    const now = state;
+    const own = settling.map((policy) => counts(policy, now, before));
+    if (own.every(({ reserved, settled }) => reserved <= 0 || settled > 0)) break;
     await pause();
     state = await gatewayState(opsUrl);
   }
   return state;
 }
 
-/** `before` is undefined if any outcome since the start of the gateway counts. */
-function hasRisen(policy: string, before: GatewayState | undefined, after: GatewayState): boolean {
-  return (
-    (after.outcomes.settlements.get(policy) ?? 0) > (before?.outcomes.settlements.get(policy) ?? 0)
-  );
+/** Of requests of a policy. Without `before`: since the gateway started. */
+function counts(policy: string, after: GatewayState, before?: GatewayState) {
+  const since = (what: 'reservations' | 'settlements') =>
+    (after.outcomes[what].get(policy) ?? 0) - (before?.outcomes[what].get(policy) ?? 0);
+  return { reserved: since('reservations'), settled: since('settlements') };
 }
 
 function whatIsConnected(before: GatewayState, after: GatewayState): string {

@@ -1,7 +1,8 @@
 /** Caddy: the JSON of its access log. */
+import { isRecord } from '../../../gateway/core/is-record.ts';
 import type { LogFormat } from './log-format.ts';
 import { jsonFormat } from './parts/json-format.ts';
-import { isObject, type JsonObject } from './parts/json-path.ts';
+import type { JsonObject } from './parts/json-path.ts';
 
 export const caddyJson: LogFormat = jsonFormat({
   name: 'caddy-json',
@@ -36,5 +37,5 @@ export const caddyJson: LogFormat = jsonFormat({
 /** What Caddy also writes with these keys. It writes errors a second time, among the requests. */
 function isOther({ level, ts, msg, logger, request }: JsonObject): boolean {
   if (level === undefined || ts === undefined || msg === undefined) return false;
-  return !isObject(request) || (typeof logger === 'string' && logger.startsWith('http.log.error'));
+  return !isRecord(request) || (typeof logger === 'string' && logger.startsWith('http.log.error'));
 }

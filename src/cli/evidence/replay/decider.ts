@@ -14,7 +14,7 @@ import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
 import { everyLimit, type Limit, type Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
-import { costsNothing, Refunds } from './refunds.ts';
+import { costsNothing, createRefund } from './refunds.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
@@ -32,15 +32,15 @@ export interface CheckedRequest {
   readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
-  /** Limits that a request with the status of the entry is refunded. Undefined if no policy settles. */
-  readonly refunded?: ReadonlySet<Limit> | undefined;
+  /** Those of them that do not refund a request with the status of the entry. Undefined if no policy settles. */
+  readonly charged?: readonly LimitDescriptor[] | undefined;
 }
 
 export class Decider {
   readonly #check: Check;
   readonly #policies: PolicySet;
   readonly #settles: boolean;
-  readonly #refunds: Refunds;
+  readonly #refund: ReturnType<typeof createRefund>;
   #nowMs = 0;
   #client: ClientIdentity | undefined;
   #applied: readonly Policy[] = [];
@@ -56,7 +56,7 @@ export class Decider {
       return store.take(descriptors);
     });
     this.#settles = policies.policies.some((policy) => policy.settles);
-    this.#refunds = new Refunds(store);
+    this.#refund = createRefund(store);
     this.#policies = {
       ...policies,
       identify: (request, context) => {
@@ -94,22 +94,18 @@ export class Decider {
     this.#reservation = undefined;
     // A store in this process returns no promise, and policies in shadow mode are counted at once.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
-    if (this.#reservation !== undefined) this.#refunds.settle(this.#reservation, status);
+    if (this.#reservation !== undefined) this.#refund(this.#reservation, status);
     return {
       decision,
       wouldDeny: this.#wouldDeny,
       partition: this.#client?.partition ?? '',
       applied: this.#applied,
       counted: this.#counted,
-      refunded: this.#settles ? refundedBy(status, this.#counted) : undefined,
+      charged: this.#settles
+        ? this.#counted.filter(({ source }) => !costsNothing(source, status))
+        : undefined,
     };
   }
-}
-
-function refundedBy(status: number | undefined, counted: readonly LimitDescriptor[]) {
-  return new Set(
-    counted.map(({ source }) => source).filter((limit) => costsNothing(limit, status)),
-  );
 }
 
 const NONE: readonly Policy[] = [];

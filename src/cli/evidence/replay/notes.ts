@@ -1,4 +1,5 @@
 /** What a reader of a report must know: where the log has less than a gateway sees. */
+import type { Afterwards } from '../../../gateway/core/counting/outcome.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
 import { count } from '../figures.ts';
@@ -65,30 +66,31 @@ export function notesOn(
 }
 
 function outcomeNotes(policies: readonly Policy[], withoutStatus: number): string[] {
-  const settling = policies
-    .flatMap(everyLimit)
-    .flatMap(({ label, afterwards }) => (afterwards === undefined ? [] : [{ label, afterwards }]));
-  const byStatus = settling.filter(({ afterwards }) => (afterwards.refund?.status.size ?? 0) > 0);
-  const unknown = settling.filter(({ afterwards: { unit, refund } }) => {
+  const byStatus = limitsThat(policies, ({ refund }) => (refund?.status.size ?? 0) > 0);
+  const unknown = limitsThat(policies, ({ unit, refund }) => {
     const others = refund === undefined ? 0 : refund.headers.size + refund.locations.size;
     return unit !== undefined || others > 0;
   });
   const notes: string[] = [];
-  if (byStatus.length > 0) {
+  if (byStatus !== '') {
     const lacking =
       withoutStatus === 0 ? '' : ` ${count(withoutStatus)} requests have no status: they count.`;
     notes.push(
-      `${namesOf(byStatus)}: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.${lacking}`,
+      `${byStatus}: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.${lacking}`,
     );
   }
-  if (unknown.length > 0) {
+  if (unknown !== '') {
     notes.push(
-      `${namesOf(unknown)}: a log does not say what a request took, nor the headers of its answer. So what these limits reserve was counted as if it were the cost.`,
+      `${unknown}: a log does not say what a request took, nor the headers of its answer. So what these limits reserve was counted as if it were the cost.`,
     );
   }
   return notes;
 }
 
-function namesOf(limits: readonly { readonly label: string }[]): string {
-  return [...new Set(limits.map(({ label }) => label))].join(', ');
+/** Their names. */
+function limitsThat(policies: readonly Policy[], charge: (how: Afterwards) => boolean): string {
+  const found = policies
+    .flatMap(everyLimit)
+    .filter(({ afterwards }) => afterwards !== undefined && charge(afterwards));
+  return [...new Set(found.map(({ label }) => label))].join(', ');
 }

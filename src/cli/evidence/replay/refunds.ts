@@ -13,25 +13,19 @@ export function costsNothing({ afterwards }: Limit, status: number | undefined):
 }
 
 /** Gives back what the status refunds, at the moment of the request. Everything else that it reserved stays. */
-export class Refunds {
-  readonly #store: SettlementStore;
-  #requests = 0;
-
-  constructor(store: SettlementStore) {
-    this.#store = store;
-  }
-
-  settle({ parts, momentMs }: Reservation, status: number | undefined): void {
+export function createRefund(store: SettlementStore) {
+  let requests = 0;
+  return ({ parts, momentMs }: Reservation, status: number | undefined): void => {
     const refunded = parts.filter(({ limit }) => costsNothing(limit, status));
     if (refunded.length === 0) return;
-    this.#requests++;
+    requests++;
     // No request is settled again, so the store need not remember it.
-    void this.#store.settle({
-      ...{ id: String(this.#requests), endsMs: momentMs + 1 },
+    void store.settle({
+      ...{ id: String(requests), endsMs: momentMs + 1 },
       parts: refunded.map(({ limit, partition, units, ...taken }) => {
         const { key, quota } = descriptor(limit, partition);
         return { key, quota, momentMs: taken.momentMs, reserved: units, used: 0 };
       }),
     });
-  }
+  };
 }

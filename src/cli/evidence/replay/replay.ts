@@ -10,7 +10,7 @@ import type { MappedField } from '../log-request.ts';
 import { lastingSalts } from '../policies.ts';
 import { AddressDecider } from './address-decider.ts';
 import { ClientBook } from './client-book.ts';
-import { type Asked, type Decided, type EntryDecider, MappedDecider } from './entry-decider.ts';
+import { type Asked, type EntryDecider, MappedDecider } from './entry-decider.ts';
 import { evaluabilityOf } from './evaluable.ts';
 import { byKey } from './limit-rows.ts';
 import { LogClients } from './log-clients.ts';
@@ -143,7 +143,8 @@ export class Replay {
     const decided = kept.now?.decide(atMs);
     if (decided === undefined) return;
     this.#tally.add(decided, atMs);
-    this.#peaks?.add(chargedOf(decided), decided.client, atMs);
+    // A refunded request is none of a peak: its limit is about others.
+    this.#peaks?.add(decided.charged ?? decided.counted, decided.client, atMs);
     const atOnce = kept.atOnce?.decide(atOnceMs);
     if (atOnce !== undefined) {
       const { decision, wouldDeny } = atOnce;
@@ -157,12 +158,6 @@ export class Replay {
   #addAtOnce({ policy }: Decision): void {
     this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
   }
-}
-
-/** A refunded request is none of a peak: its limit is about others. */
-function chargedOf({ counted, refunded }: Decided) {
-  if (refunded === undefined) return counted;
-  return counted.filter(({ source }) => !refunded.has(source));
 }
 
 function hasShortWindow({ policies }: PolicySet): boolean {

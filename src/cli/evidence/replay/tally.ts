@@ -7,24 +7,31 @@ import { type ClientBook, ClientSet } from './client-book.ts';
 import type { Decided } from './entry-decider.ts';
 import { type Change, type Counts, MINUTE_MS, type MinuteCounts } from './result.ts';
 
-/** What a policy, a limit or a reason did, and what counting the next request needs. */
-export class Counter implements Counts {
+class ChangeCounter implements Change {
   requests = 0;
   clients = 0;
+  readonly #reached = new ClientSet();
+
+  add(client: number): void {
+    this.requests++;
+    if (this.#reached.add(client)) this.clients++;
+  }
+}
+
+/** What a policy, a limit or a reason did, and what counting the next request needs. */
+export class Counter extends ChangeCounter implements Counts {
   denied = 0;
   deniedClients = 0;
   firstDenialMs = Number.POSITIVE_INFINITY;
   lastDenialMs = Number.NEGATIVE_INFINITY;
   readonly minutes = new Map<number, MinuteCounts>();
-  readonly #reached = new ClientSet();
   readonly #deniedClients = new ClientSet();
   #minute = Number.NaN;
   #ofMinute: MinuteCounts = [0, 0];
 
   addRequest(client: number, atMs: number): void {
-    this.requests++;
+    this.add(client);
     this.#minuteAt(atMs)[0]++;
-    if (this.#reached.add(client)) this.clients++;
   }
 
   addDenied(client: number, atMs: number): void {
@@ -42,17 +49,6 @@ export class Counter implements Counts {
       this.#ofMinute = getOrAdd(this.minutes, minute, () => [0, 0]);
     }
     return this.#ofMinute;
-  }
-}
-
-class ChangeCounter implements Change {
-  requests = 0;
-  clients = 0;
-  readonly #reached = new ClientSet();
-
-  add(client: number): void {
-    this.requests++;
-    if (this.#reached.add(client)) this.clients++;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Suggestions for people: for each route the evidence, and a table of choices. */
-import { columns } from '../../output/output.ts';
+import { columns } from '../../output/table.ts';
 import { count, counted } from '../figures.ts';
 import { STRATA } from './strata.ts';
 import type { MeasuredChoice, RouteSuggestion, Suggestions } from './suggest.ts';

@@ -1,22 +1,24 @@
 import {
   allLimits,
+  chargesAfterwards,
   reserveHeadersOf,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
+import { headersOf } from '../../../gateway/core/identity/vouched.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
 type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
 
 export function clientHeadersOf({ identity, fallback, entries }: Readings) {
-  const { sources, api_key, user, verified_headers, forwarded_header } = identity;
+  const { sources, api_key, user, plan, verified_headers, forwarded_header } = identity;
   const perHeader = [fallback, ...entries]
     .flatMap(allLimits)
     .filter(({ per }) => per.startsWith('header:'))
     .map(({ per }) => per.slice('header:'.length));
   /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   const owned = new Set([
-    ...(sources.includes('user') ? [user.header] : []),
+    ...headersOf([sources.includes('user') ? user : undefined, plan]),
     ...perHeader.filter((name) => verified_headers.includes(name)),
     ...reserveHeadersOf([fallback, ...entries]),
   ]);
@@ -37,9 +39,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
 /** The names of policies that charge afterwards: the application needs the token of each of their requests. */
 export function settlingPolicies({ fallback, entries }: Readings): string[] {
   return [{ ...fallback, name: 'default' }, ...entries]
-    .filter((entry) =>
-      allLimits(entry).some(({ reserve, refund }) => reserve !== undefined || refund !== undefined),
-    )
+    .filter((entry) => chargesAfterwards([entry]))
     .map(({ name }) => name);
 }
 

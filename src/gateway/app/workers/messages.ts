@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import type { UnseenHeader } from '../../core/header-watch.ts';
+import type { Health } from '../../server/ops/ops-server.ts';
 import type { StoreAtStart } from '../backend.ts';
 
 /** A worker that gets to the message too late must skip it: another worker has done it. */
@@ -27,11 +27,8 @@ export type WorkerMessage =
   | { readonly type: 'operated'; readonly id: number; readonly outcome: OperationOutcome }
   | { readonly type: 'report'; readonly report: WorkerReport };
 
-export interface WorkerReport {
+export interface WorkerReport extends Omit<Health, 'ready' | 'unresponsiveWorkers'> {
   readonly metrics: MetricValues;
-  readonly degraded: boolean;
-  readonly unseenHeaders: readonly UnseenHeader[];
-  readonly unsettledPolicies: readonly string[];
 }
 
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];

@@ -5,21 +5,13 @@ import type { OperationName } from '../../operations/operation-table.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
-import type {
-  OperationOutcome,
-  SupervisorMessage,
-  WorkerMessage,
-  WorkerReport,
-} from './messages.ts';
+import type { OperationOutcome, SupervisorMessage, WorkerMessage } from './messages.ts';
 
 /** Terminals and service managers send these to every process. Only the supervisor acts on them. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
 
 interface WorkerOptions {
-  readonly gateway: Pick<
-    PortlessGateway,
-    'drain' | 'isDegraded' | 'operate' | 'take' | 'unseenHeaders' | 'unsettled'
-  >;
+  readonly gateway: Pick<PortlessGateway, 'drain' | 'health' | 'operate' | 'take'>;
   readonly telemetry: Pick<Telemetry, 'registry' | 'operators'>;
   readonly reload: () => Promise<void>;
   readonly end: () => void;
@@ -50,14 +42,7 @@ export function messageHandler(
 ): (message: SupervisorMessage, connection?: Socket) => Promise<void> {
   const sendReport = async () => {
     const metrics = await telemetry.registry.getMetricsAsJSON();
-    const { isDegraded, unseenHeaders, unsettled } = gateway;
-    const report: WorkerReport = {
-      metrics,
-      degraded: isDegraded(),
-      unseenHeaders: unseenHeaders(),
-      unsettledPolicies: unsettled(),
-    };
-    await send({ type: 'report', report });
+    await send({ type: 'report', report: { metrics, ...gateway.health() } });
   };
   return async (message, connection) => {
     switch (message.type) {

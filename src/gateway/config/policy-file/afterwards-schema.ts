@@ -7,7 +7,7 @@ import {
   type Refund,
   type Reserve,
 } from '../../core/counting/outcome.ts';
-import { headerName } from './identity-schema.ts';
+import { headerName } from './header-names.ts';
 
 const unit = z
   .string()
@@ -103,12 +103,7 @@ export const afterwardsKeys = {
     .describe('Outcomes that cost nothing. One match of status, header or location is enough.'),
 };
 
-interface Written {
-  readonly unit?: string | undefined;
-  readonly reserve?: Reserve | undefined;
-  readonly unknown?: number | undefined;
-  readonly refund?: z.output<typeof refund> | undefined;
-}
+type Written = z.output<z.ZodObject<typeof afterwardsKeys>>;
 
 /** Undefined if the limit counts requests for good when they arrive. */
 export function afterwardsOf({ unit, reserve, unknown, refund }: Written): Afterwards | undefined {

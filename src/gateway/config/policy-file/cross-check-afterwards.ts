@@ -2,6 +2,7 @@
 import { mostOf } from '../../core/counting/largest-limit.ts';
 import { isClaimed } from '../../core/policy.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import { afterwardsOf } from './afterwards-schema.ts';
 import { type IdentitySection, type LimitEntry, prefixesOf } from './valid-file.ts';
 
 export interface Charged {
@@ -16,11 +17,11 @@ type Mistakes = Generator<DiagnosticDraft>;
 
 export function* afterwardsMistakes(charged: Charged): Mistakes {
   const { limit, path } = charged;
-  const { unit, reserve, refund, count_rejected } = limit;
+  const { unit, count_rejected } = limit;
   yield* keyMistakes(limit, path);
   yield* reserveMistakes(charged);
   if (unit !== undefined) yield* sizeMistakes(charged, unit);
-  if (unit === undefined && reserve === undefined && refund === undefined) return;
+  if (afterwardsOf(limit) === undefined) return;
   if (count_rejected) {
     const message =
       'counts denied requests, which have no outcome: remove it, or charge nothing afterwards';
@@ -53,18 +54,14 @@ function* keyMistakes({ unit, reserve, unknown }: LimitEntry, path: Path): Mista
 }
 
 function* reserveMistakes({ limit, path, identity }: Charged): Mistakes {
-  const { reserve, unknown, rate, burst } = limit;
-  if (unknown !== undefined && (reserve === undefined || isBelow(unknown, reserve))) {
+  const { reserve, unknown } = limit;
+  const leastReserved = typeof reserve === 'object' ? 0 : (reserve ?? Number.POSITIVE_INFINITY);
+  if (unknown !== undefined && unknown < leastReserved) {
     const message =
       reserve === undefined
         ? 'has no effect without a reserve, remove it'
         : `has no effect, because ${reserve} are reserved anyway: raise it or remove it`;
     yield { rule: 'unknown-without-effect', path: [...path, 'unknown'], message };
-  }
-  if (typeof reserve === 'number' && reserve > (burst ?? rate.limit)) {
-    const most = burst === undefined ? `the limit is ${rate.limit}` : `the bucket holds ${burst}`;
-    const message = `reserves ${reserve} and ${most}, so every request would be denied`;
-    yield { rule: 'cost-above-limit', path: [...path, 'reserve'], message };
   }
   if (typeof reserve !== 'object' || !('header' in reserve) || identity === undefined) return;
   if (identity.verified_headers.includes(reserve.header)) return;
@@ -72,14 +69,11 @@ function* reserveMistakes({ limit, path, identity }: Charged): Mistakes {
   yield { rule: 'reserve-not-verified', path: [...path, 'reserve', 'header'], message };
 }
 
-function isBelow(unknown: number, reserve: NonNullable<LimitEntry['reserve']>): boolean {
-  return typeof reserve === 'number' && unknown < reserve;
-}
-
 /** The entries of a longer log take long to find. */
 const MAX_REFUNDED_LOG = 10_000;
 
-function* logMistakes({ limit, cost, path, identity }: Charged): Mistakes {
+function* logMistakes(charged: Charged): Mistakes {
+  const { limit, cost, path } = charged;
   const { unit, reserve, rate } = limit;
   const rule = 'log-charges-afterwards';
   const remedy = 'add "algorithm: sliding-window-counter"';
@@ -90,23 +84,25 @@ function* logMistakes({ limit, cost, path, identity }: Charged): Mistakes {
   } else if (cost !== 1) {
     const message = `sliding-window-log refunds requests with a cost of 1 only, not ${cost}: ${remedy}`;
     yield { rule, path, message };
-  } else if (rate.limit > largestFor(limit, MAX_REFUNDED_LOG, identity)) {
-    const most = largestFor(limit, MAX_REFUNDED_LOG, identity);
-    const message = `sliding-window-log refunds up to a limit of ${most}${becauseOf(limit, identity)}, not ${rate.limit}: ${remedy}`;
-    yield { rule, path, message };
+  } else {
+    const { most, because } = largestFor(MAX_REFUNDED_LOG, charged);
+    const message = `sliding-window-log refunds up to a limit of ${most}${because}, not ${rate.limit}: ${remedy}`;
+    if (rate.limit > most) yield { rule, path, message };
   }
 }
 
 /** A limit that is cut would be lower than the file says, so it is refused. */
-function* sizeMistakes({ limit, path, identity }: Charged, unit: string): Mistakes {
+function* sizeMistakes(charged: Charged, unit: string): Mistakes {
+  const { limit, path } = charged;
   const { rate, algorithm, burst } = limit;
-  const most = largestFor(limit, mostOf({ algorithm, windowMs: rate.windowMs }, true), identity);
+  const exact = mostOf({ algorithm, windowMs: rate.windowMs }, true);
+  const { most, because } = largestFor(exact, charged);
   const isFixed = algorithm === 'fixed-window';
   const remedy = isFixed
     ? 'lower it'
     : 'lower it, shorten the window, or add "algorithm: fixed-window"';
   const tooLarge = (number: number) =>
-    `${number} ${unit} per ${rate.window} are too many to count exactly, the maximum is ${most} with ${algorithm}${becauseOf(limit, identity)}: ${remedy}`;
+    `${number} ${unit} per ${rate.window} are too many to count exactly, the maximum is ${most} with ${algorithm}${because}: ${remedy}`;
   const rule = 'invalid-value';
   if (rate.limit > most) yield { rule, path, message: tooLarge(rate.limit) };
   if (burst !== undefined && burst > most) {
@@ -114,24 +110,11 @@ function* sizeMistakes({ limit, path, identity }: Charged, unit: string): Mistak
   }
 }
 
-function largestFor(
-  limit: LimitEntry,
-  most: number,
-  identity: IdentitySection | undefined,
-): number {
-  return Math.floor(most / factorOf(limit, identity));
-}
-
-/** By which the limit is multiplied for the widest network and the unverified keys in it. */
-function factorOf({ per }: LimitEntry, identity: IdentitySection | undefined): number {
-  if (identity === undefined) return 1;
+/** The largest limit that stays below `exact` where it is multiplied: for the widest network and the unverified keys in it. */
+function largestFor(exact: number, { limit: { per }, identity }: Charged) {
+  if (identity === undefined) return { most: exact, because: '' };
   const widest = per === 'global' ? 1 : (prefixesOf(identity).at(-1)?.factor ?? 1);
-  return widest * (isClaimed(per) ? identity.api_key.unverified_factor : 1);
-}
-
-function becauseOf(limit: LimitEntry, identity: IdentitySection | undefined): string {
-  const factor = factorOf(limit, identity);
-  return factor === 1
-    ? ''
-    : ` (unlisted keys and wider networks get up to ${factor} times as many)`;
+  const factor = widest * (isClaimed(per) ? identity.api_key.unverified_factor : 1);
+  const because = ` (unlisted keys and wider networks get up to ${factor} times as many)`;
+  return { most: Math.floor(exact / factor), because: factor === 1 ? '' : because };
 }

@@ -1,6 +1,7 @@
 import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
+import { headersOf } from '../../core/identity/vouched.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
 import { afterwardsMistakes } from './cross-check-afterwards.ts';
@@ -35,7 +36,7 @@ function* mistakesOfEntry(
       const counter = counterOf(limit);
       if (known.has(counter)) yield repeatedLimit(limit, path);
       known.add(counter);
-      if (limit.reserve === undefined) yield* costMistakes(limit, entry.cost, path);
+      yield* costMistakes(limit, entry.cost, path);
       yield* afterwardsMistakes({ limit, cost: entry.cost, path, identity });
       yield* windowMistakes(limit, path);
       yield* burstMistakes(limit, [...path, 'burst']);
@@ -57,16 +58,16 @@ function repeatedLimit({ per, rate, unit }: LimitEntry, path: Path): DiagnosticD
   return { rule: 'limit-twice', path, message };
 }
 
-function* costMistakes({ rate, burst }: LimitEntry, cost: number, path: Path): Mistakes {
-  const rule = 'cost-above-limit';
-  if (burst === undefined && cost > rate.limit) {
-    const message = `a request costs ${cost} and the limit is ${rate.limit}, so every request would be denied`;
-    yield { rule, path, message };
-  }
-  if (burst !== undefined && cost > burst) {
-    const message = `a request costs ${cost} and the bucket holds ${burst}, so every request would be denied`;
-    yield { rule, path: [...path, 'burst'], message };
-  }
+function* costMistakes(limit: LimitEntry, cost: number, path: Path): Mistakes {
+  const { rate, burst, reserve } = limit;
+  const taken = reserve ?? cost;
+  if (typeof taken !== 'number' || taken <= (burst ?? rate.limit)) return;
+  const ofBucket = burst === undefined ? [] : ['burst'];
+  const at = reserve === undefined ? ofBucket : ['reserve'];
+  const what = reserve === undefined ? `a request costs ${cost}` : `reserves ${reserve}`;
+  const most = burst === undefined ? `the limit is ${rate.limit}` : `the bucket holds ${burst}`;
+  const message = `${what} and ${most}, so every request would be denied`;
+  yield { rule: 'cost-above-limit', path: [...path, ...at], message };
 }
 
 function* burstMistakes({ rate, algorithm, burst }: LimitEntry, path: Path): Mistakes {
@@ -100,9 +101,9 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
   if (entries.includes(undefined) || fallback === undefined) return;
   const known = [fallback, ...entries].filter((entry) => entry !== undefined);
   const limits = known.flatMap(allLimits);
-  const reserve = reserveHeadersOf(known);
+  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan])];
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
-    if (limits.some(({ per }) => per === `header:${name}`) || reserve.includes(name)) continue;
+    if (limits.some(({ per }) => per === `header:${name}`) || others.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];
     const message = `no limit is per header:${name}, correct the name or remove it`;
     yield { rule: 'verified-header-unused', path, message };

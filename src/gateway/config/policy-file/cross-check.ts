@@ -4,7 +4,7 @@ import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
 import { keyTwice, repeatedKeys } from './key-list.ts';
 import { routeMatchOf } from './match.ts';
-import { type Sections, sourceName } from './valid-file.ts';
+import { inlineKeys, keySources, type Sections, sourceName } from './valid-file.ts';
 
 /** Lines count from 1. */
 type LineAt = (path: Path) => number;
@@ -26,6 +26,7 @@ function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* listedClientMistakes('exempt', sections);
   yield* listedClientMistakes('block', sections);
   yield* sourceMistakes(sections);
+  yield* planMistakes(sections);
   yield* verifiedHeaderMistakes(sections);
 }
 
@@ -81,11 +82,19 @@ function* sourceMistakes({ identity }: Sections): Mistakes {
   }
 }
 
+/** Clients can send a header that no proxy sets. */
+function* planMistakes({ identity }: Sections): Mistakes {
+  const plan = identity?.plan;
+  if (plan === undefined || !('header' in plan)) return;
+  if (identity?.verified_headers.includes(plan.header)) return;
+  const path = ['identity', 'plan', 'header'];
+  const message = `clients can send ${plan.header}, too: have each proxy set or remove it, then add ${plan.header} to identity.verified_headers`;
+  yield { rule: 'plan-not-verified', path, message };
+}
+
 function* keyMistakes({ identity }: Sections): Mistakes {
-  const keys = identity?.api_key.keys ?? [];
   // A key file is checked when it is read.
-  if (typeof keys === 'string') return;
-  for (const index of repeatedKeys(keys)) {
+  for (const index of repeatedKeys(identity === undefined ? [] : inlineKeys(identity))) {
     yield keyTwice(['identity', 'api_key', 'keys', index, 'sha256']);
   }
 }
@@ -100,7 +109,7 @@ function* listedClientMistakes(
   for (const [index, { key }] of (lists[section] ?? []).entries()) {
     if (key === undefined) continue;
     const path = [section, index, 'key'];
-    if (!ids.has(key)) {
+    if (!ids.has(key) && !keySources(identity).inStore) {
       const message = `no key with this id is listed${hint(key, [...ids])}`;
       yield { rule: 'key-unknown', path, message };
     } else if (!identity.sources.includes('api_key')) {

@@ -9,14 +9,15 @@ export const shortName = z
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have 1 to 64 characters of a-z, 0-9, "_" and "-"')
   .meta({ title: 'name (1 to 64 of a-z, 0-9, "_" and "-")' });
 
-export const keyId = z.string().min(1).max(64);
-export const keySha256 = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f');
-
-const key = z.strictObject({
-  id: keyId.describe('The id of the client. Keys with the same id share a quota.'),
-  sha256: keySha256
+export const keyEntry = z.strictObject({
+  id: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe('The id of the client. Keys with the same id share a quota.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f')
     .meta({ title: '64 digits of 0-9 a-f' })
     .describe(
       'The SHA-256 of the key. The key itself is not in the file. headgate key new prints both.',
@@ -24,9 +25,9 @@ const key = z.strictObject({
   plan: shortName.optional().describe('The plan whose limits the client gets, see plans.'),
 });
 
-export const keyListSchema = z.array(key);
+export const keyListSchema = z.array(keyEntry);
 
-export type KeyEntry = z.output<typeof key>;
+export type KeyEntry = z.output<typeof keyEntry>;
 
 /** Room for 70,000 keys. */
 const KEY_FILE: YamlKind = {

@@ -138,22 +138,12 @@ function completed(limit: z.output<typeof limitKeys>) {
   return { ...limit, algorithm: limit.algorithm ?? usual };
 }
 
-const PLAIN_LIMIT = {
-  per: 'client',
-  zone: undefined,
-  algorithm: undefined,
-  burst: undefined,
-  count_rejected: false,
-  unit: undefined,
-  reserve: undefined,
-  unknown: undefined,
-  refund: undefined,
-} as const;
+const DEFAULTS = limitKeys.omit({ rate: true }).parse({});
 
 const limit = z
   .union(
     [
-      rateText.transform((rate) => completed({ ...PLAIN_LIMIT, rate })),
+      rateText.transform((rate) => completed({ ...DEFAULTS, rate })),
       boundedKeys.transform(completed),
     ],
     'must be a rate such as 5/5min, or a map such as { rate: 50/5min, per: ip }',

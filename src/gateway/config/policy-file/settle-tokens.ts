@@ -1,12 +1,14 @@
 import { LONGEST_TOKEN } from '../../settlement/token.ts';
 import { largestToken } from '../../settlement/token-size.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
+import { afterwardsOf } from './afterwards-schema.ts';
 import { compilePolicies, type KnownRanges } from './compile.ts';
-import { chargesAfterwards, type ValidFile } from './valid-file.ts';
+import { allLimits, type ValidFile } from './valid-file.ts';
 
 /** Compiles the file only if it has limits that charge afterwards. */
 export function settleTokenMistakes(file: ValidFile, ranges: KnownRanges): DiagnosticDraft[] {
-  if (!chargesAfterwards([file.fallback, ...file.entries])) return [];
+  const limits = [file.fallback, ...file.entries].flatMap(allLimits);
+  if (limits.every((limit) => afterwardsOf(limit) === undefined)) return [];
   const settling = compilePolicies(file, ranges).policies.filter(({ settles }) => settles);
   return settling.flatMap((policy): DiagnosticDraft[] => {
     const besides = settling.filter(

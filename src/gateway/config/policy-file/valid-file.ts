@@ -48,19 +48,24 @@ export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
   return [limits, ...Object.values(plans)].flat();
 }
 
-/** Whether some limit needs the outcome of requests. */
-export function chargesAfterwards(entries: readonly LimitedEntry[]): boolean {
-  return entries
-    .flatMap(allLimits)
-    .some(({ reserve, refund }) => reserve !== undefined || refund !== undefined);
-}
-
 /** The headers by which limits say what a request reserves. */
 export function reserveHeadersOf(entries: readonly LimitedEntry[]): string[] {
   const reserves = entries.flatMap(allLimits).map(({ reserve }) => reserve);
   return reserves.flatMap((each) =>
     typeof each === 'object' && 'header' in each ? [each.header] : [],
   );
+}
+
+/** The keys that stand in the file itself. */
+export function inlineKeys({ api_key: { keys } }: IdentitySection): readonly KeyEntry[] {
+  return typeof keys === 'string' ? [] : keys.filter((each) => typeof each === 'object');
+}
+
+/** Where else keys are listed: in a file of this name, and in the store. */
+export function keySources({ api_key: { keys } }: IdentitySection) {
+  const names: readonly unknown[] = typeof keys === 'string' ? [keys] : keys;
+  const file = names.find((name) => typeof name === 'string' && name !== 'redis');
+  return { file: file as string | undefined, inStore: names.includes('redis') };
 }
 
 export type PolicyEntry = z.output<typeof policySchema>;

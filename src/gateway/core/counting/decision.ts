@@ -77,7 +77,7 @@ export function notEnforced({ name }: Policy): Decision {
   return uncounted('allow', 'not_enforced', name);
 }
 
-function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'): Decision {
+export function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'): Decision {
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
@@ -165,7 +165,7 @@ function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor):
   return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
 }
 
-function fractionLeft({ limit, remaining }: QuotaState): number {
+export function fractionLeft({ limit, remaining }: QuotaState): number {
   return remaining / Math.max(1, limit);
 }
 

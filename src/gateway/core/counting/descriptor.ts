@@ -1,11 +1,12 @@
 /** Lists what a request is counted against: one descriptor for each limit and partition. */
 
 import type { CheckContext, RequestContext } from '../check-context.ts';
+import { singleValue } from '../identity/header-value.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from '../identity/partition.ts';
 import { reachesPrevious } from '../identity/salts.ts';
 import { everyLimit, type HeaderPartition, type Limit, type Policy } from '../policy.ts';
-import { reservedBy } from './reserved-units.ts';
+import type { Reserve } from './outcome.ts';
 import type { Descriptor } from './store.ts';
 
 export interface LimitDescriptor extends Descriptor {
@@ -39,8 +40,8 @@ export type CountedClient = Pick<
 };
 
 /** Without a request, limits reserve what they do for unknown values. */
-type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'> &
-  Partial<Pick<RequestContext, 'headers' | 'estimates'>>;
+type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'> & Reserving;
+type Reserving = Partial<Pick<RequestContext, 'headers' | 'estimates'>>;
 
 export function describe(
   policies: readonly Policy[],
@@ -68,15 +69,27 @@ export function describe(
 function withReservations(
   descriptors: LimitDescriptor[],
   { untrustedProxy }: CountedClient,
-  { headers, estimates }: CountingContext,
+  context: Reserving,
 ): LimitDescriptor[] {
   return descriptors.map((each) => {
     const reserve = each.source.afterwards?.reserve;
     if (typeof reserve !== 'object' || untrustedProxy !== false) return each;
-    const units = reservedBy(reserve, { headers, estimates });
+    const units = reservedBy(reserve, context);
     if (units === undefined) return each;
     return { ...each, cost: Math.min(units, each.quota.burst), usualCost: each.cost };
   });
+}
+
+/** Units that a request says to reserve. Undefined if it does not say it once, as a whole number of at least 0. */
+function reservedBy(
+  reserve: Exclude<Reserve, number>,
+  { headers, estimates }: Reserving,
+): number | undefined {
+  const value =
+    'metadata' in reserve
+      ? estimates?.get(reserve.metadata)?.toString()
+      : headers && singleValue(headers, reserve.header);
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
 function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {

@@ -2,14 +2,11 @@
 import { type Algorithm, MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './store.ts';
 
 /**
- * In a unit other than requests. A fixed window adds units, and quota headers say them: their integers have 15 digits at most
- * (RFC 9651, section 3.3.1). The others multiply units by the window, and doubles end at 2^53.
+ * In a unit other than requests; no limit is larger. A fixed window adds units, and quota headers say them: their integers
+ * have 15 digits at most (RFC 9651, section 3.3.1). The others multiply units by the window, and doubles end at 2^53.
  */
-const MAX_FIXED_OF_A_UNIT = 999_999_999_999_999;
+export const MAX_OF_ANY_UNIT = 999_999_999_999_999;
 const MAX_PRODUCT = 2 ** 52 - 1;
-
-/** No limit is larger, whatever its algorithm and its window. */
-export const MAX_OF_ANY_UNIT = MAX_FIXED_OF_A_UNIT;
 
 /** The largest limit, and the largest bucket, of this algorithm and window. */
 export function mostOf(
@@ -17,7 +14,7 @@ export function mostOf(
   hasUnit: boolean,
 ): number {
   if (!hasUnit) return algorithm === 'fixed-window' ? MAX_FIXED_LIMIT : MAX_LIMIT;
-  return algorithm === 'fixed-window' ? MAX_FIXED_OF_A_UNIT : Math.floor(MAX_PRODUCT / windowMs);
+  return algorithm === 'fixed-window' ? MAX_OF_ANY_UNIT : Math.floor(MAX_PRODUCT / windowMs);
 }
 
 /** The quota for more than one client. */

@@ -18,10 +18,10 @@ export interface KeyDirectory {
   /**
    * Looks up those of the digests that nothing is known of, all requests of a turn of the event loop together. Undefined if
    * there is none, or if requests of this address have invented too many keys. Never rejects, and resolves within the time
-   * that a request may wait for the store: what is not known then is unlisted. `address`: the pseudonym of the client's
-   * address.
+   * that a request may wait for the store: what is not known then is unlisted. `addressOf` gives the pseudonym of the
+   * client's address, and is called only if there is something to look up.
    */
-  lookUp(digests: readonly string[], address: string): Promise<void> | undefined;
+  lookUp(digests: readonly string[], addressOf: () => string): Promise<void> | undefined;
   /** The client of a listed key by its partition, if one of its keys was found recently. */
   clientOf(partition: string): StoredKey | undefined;
 }

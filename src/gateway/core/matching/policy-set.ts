@@ -3,7 +3,7 @@ import type { CheckRequest } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
 import { compileListedClients, type ListedClients } from '../identity/api-key.ts';
 import type { HeaderConfig } from '../identity/claims.ts';
-import type { IdentityConfig, IdentityResolver } from '../identity/identity.ts';
+import type { Identity, IdentityConfig } from '../identity/identity.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
@@ -12,9 +12,8 @@ import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
 
 /** The parts of a policy file that a policy set has as they are. */
-interface PolicySetParts {
+interface PolicySetParts extends Identity {
   readonly fallback: Policy;
-  readonly identify: IdentityResolver;
   readonly naming: Naming;
   readonly neededHeaders: readonly NeededHeader[];
   readonly answers: AnswerStyle;
@@ -33,6 +32,8 @@ export interface PolicySet extends PolicySetParts {
   /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   has(name: string): boolean;
+  /** Some policy has limits of its own for clients with this plan. */
+  hasPlan(plan: string): boolean;
   /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
   policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
 }
@@ -58,12 +59,14 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const policies = [...routes, ...always].map((route) => route.value);
   policies.push(parts.fallback);
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
+  const plans = new Set(policies.flatMap((policy) => [...policy.plans.keys()]));
   return {
     ...parts,
     policies,
     listedClients: compileListedClients(parts.naming.apiKeys),
     hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
     has: (name) => byName.has(name),
+    hasPlan: (plan) => plans.has(plan),
     policiesFor: compileMatching(definition, policies, byName),
   };
 }

@@ -64,9 +64,7 @@ const EXTENSION: Fields<Entry> = {
 };
 
 function entry(reader: ProtobufReader, fields: Fields<Entry>): Entry {
-  const found: Entry = { key: '', value: '', rawValue: undefined };
-  reader.fieldsUntil(reader.endOfValue(), fields, found);
-  return found;
+  return reader.message(fields, { key: '', value: '', rawValue: undefined });
 }
 
 /** In place of `headers` with `encode_raw_headers`. */

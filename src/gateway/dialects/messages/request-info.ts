@@ -8,7 +8,6 @@ import { emptyValue, NAMED_VALUE } from '../../protobuf/named-value.ts';
 import {
   type Fields,
   MalformedMessage,
-  number,
   type ReadField,
   readMessage,
 } from '../../protobuf/reader.ts';
@@ -25,16 +24,9 @@ interface RequestInfo {
   estimatedInputTokens: number;
 }
 
-/** A `UInt32Value`. */
-const WRAPPED: Fields<{ value: number }> = {
-  1: number((wrapped, value) => {
-    wrapped.value = value;
-  }),
-};
-
 function wrapped(key: keyof RequestInfo): ReadField<RequestInfo> {
   return (reader, info) => {
-    info[key] = reader.message(WRAPPED, { value: 0 }).value;
+    info[key] = reader.wrappedNumber();
   };
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { keyId, keySha256, shortName } from '../../config/policy-file/key-list.ts';
+import { keyEntry, shortName } from '../../config/policy-file/key-list.ts';
 import type { Operation } from '../operation.ts';
 import { by, count, optional, reason, time, withoutControls } from './fields.ts';
 
-const id = keyId
+const id = keyEntry.shape.id
   .regex(...withoutControls)
   // A lone surrogate would become another character in Redis.
   .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
@@ -151,7 +151,7 @@ export const REVOKE_KEYS = {
 /** One key of an import, and a line of the file that `headgate keys import` reads. */
 export const importedKeySchema = z.strictObject({
   id,
-  sha256: keySha256.describe('The SHA-256 of the key, 64 digits.'),
+  sha256: keyEntry.shape.sha256.describe('The SHA-256 of the key, 64 digits.'),
   plan: plan.nullable().optional(),
   comment: comment.nullable().optional(),
   expires: optional(

@@ -23,7 +23,7 @@ interface Target {
   readonly value: Draft;
 }
 
-interface Level {
+interface Bounds {
   readonly depth: number;
   readonly budget: { left: number };
 }
@@ -65,7 +65,7 @@ const POLICY: Fields<Target> = {
   5: (reader, { value }) => append(value, 'replaces', reader.message(REPLACED, { name: '' })),
 };
 
-const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
+const DESCRIPTOR: Fields<Target & { readonly level: Bounds }> = {
   1: required('key'),
   2: optional('value'),
   3: (reader, { value }) => {
@@ -84,7 +84,7 @@ const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
   },
 };
 
-function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft {
+function readDescriptor(reader: ProtobufReader, { depth, budget }: Bounds): Draft {
   if (depth === DEEPEST) {
     throw new MalformedMessage(`its descriptors are nested more than ${DEEPEST} levels deep`);
   }
@@ -101,7 +101,7 @@ function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft
   return defined(value);
 }
 
-const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
+const CONFIG: Fields<Target & { name: string; readonly level: Bounds }> = {
   1: text('name'),
   2: required('domain'),
   3: (reader, { value, level }) => append(value, 'descriptors', readDescriptor(reader, level)),
@@ -126,11 +126,6 @@ function defined(draft: Draft): Draft {
 }
 
 export type Struct = Readonly<Record<string, unknown>>;
-
-interface Bounds {
-  readonly depth: number;
-  readonly budget: { left: number };
-}
 
 interface Slot {
   key: string;

@@ -1,5 +1,5 @@
 /** The field numbers are those of envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto. */
-import { type Fields, message, number, readMessage } from '../../protobuf/reader.ts';
+import { type Fields, number, readMessage } from '../../protobuf/reader.ts';
 import {
   addDescriptor,
   addEntry,
@@ -19,13 +19,6 @@ const ENTRY: Fields<ReturnType<typeof addEntry>> = {
   },
 };
 
-/** A `UInt32Value`. */
-const MULTIPLIER: Fields<LimitOverride> = {
-  1: number((limit, value) => {
-    limit.unitMultiplier = value;
-  }),
-};
-
 const LIMIT: Fields<LimitOverride> = {
   1: number((limit, value) => {
     limit.requestsPerUnit = value;
@@ -34,17 +27,9 @@ const LIMIT: Fields<LimitOverride> = {
     limit.unit = value;
   }),
   3: (reader, limit) => {
-    // Without a value it is 0, which is refused.
-    limit.unitMultiplier = 0;
-    message(MULTIPLIER)(reader, limit);
+    // 0 is refused.
+    limit.unitMultiplier = reader.wrappedNumber();
   },
-};
-
-/** A `UInt64Value`. */
-const HITS: Fields<CallDescriptor> = {
-  1: number((descriptor, value) => {
-    descriptor.hitsAddend = value;
-  }),
 };
 
 const DESCRIPTOR: Fields<CallDescriptor> = {
@@ -55,9 +40,8 @@ const DESCRIPTOR: Fields<CallDescriptor> = {
     descriptor.limit = reader.message(LIMIT, newOverride());
   },
   3: (reader, descriptor) => {
-    // Without a value it is 0, which is another thing than none.
-    descriptor.hitsAddend = 0;
-    message(HITS)(reader, descriptor);
+    // 0 is another thing than none.
+    descriptor.hitsAddend = reader.wrappedNumber();
   },
   4: number((descriptor, value) => {
     descriptor.isNegativeHits = value !== 0;

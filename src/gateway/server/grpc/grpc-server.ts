@@ -7,7 +7,7 @@ import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import { headerBlock } from '../../http2/header-block.ts';
 import { createHttp2Server } from '../../http2/server.ts';
 import type { Http2Stream } from '../../http2/stream.ts';
-import { type CallerOptions, compileSecretCheck } from '../callers.ts';
+import { type CallerCheck, type CallerOptions, compileCallerCheck } from '../callers.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import type { HandleCheck, PendingCheck } from '../handler.ts';
@@ -37,15 +37,12 @@ interface StreamService {
 
 export type UnaryCall = Pick<GrpcCall, 'isGone' | 'answer' | 'fail'>;
 
-interface StreamOptions extends CallerOptions {
-  readonly streamServices: readonly StreamService[];
-}
-
-interface GrpcServerOptions<Answer> extends StreamOptions {
+interface GrpcServerOptions<Answer> extends CallerOptions {
   readonly dialect: GrpcDialect<Answer>;
   readonly handleCheck: HandleCheck;
   readonly tls: GrpcTls | undefined;
   readonly services: readonly UnaryService[];
+  readonly streamServices: readonly StreamService[];
 }
 
 const AUTHORIZATION = 'envoy.service.auth.v3.Authorization';
@@ -56,19 +53,19 @@ const FIRST_REQUEST_MS = 5_000;
 const UNSUPPORTED_MEDIA_TYPE = headerBlock([[':status', '415']]);
 
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
-  const { services, onConnectionFault } = options;
+  const { services, streamServices, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
   const health = createHealth(['', AUTHORIZATION, ...served]);
-  const knowsSecret = compileSecretCheck(options.proxySecrets);
+  const isCaller = compileCallerCheck(options);
   const methods = new Map<string, Method>([
-    [`/${AUTHORIZATION}/Check`, checkMethod(options, knowsSecret)],
-    ...services.map((each) => serviceMethod(each, options, knowsSecret)),
+    [`/${AUTHORIZATION}/Check`, checkMethod(options, isCaller)],
+    ...services.map((each) => serviceMethod(each, isCaller)),
     [`${HEALTH}/Check`, health.check],
     [`${HEALTH}/List`, health.list],
     [`${HEALTH}/Watch`, health.watch],
   ]);
   const streams = new ClientStreams();
-  const openStream = streamOpener(options, knowsSecret, streams);
+  const openStream = streamOpener(streamServices, isCaller, streams);
   const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
   const http2 = createHttp2Server();
 
@@ -109,53 +106,39 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>) {
   };
 }
 
-type KnowsSecret = ReturnType<typeof compileSecretCheck>;
-
 /** A caller without the secret is refused before it has sent a message. */
 function streamOpener(
-  { streamServices, onUnauthorized }: StreamOptions,
-  knowsSecret: KnowsSecret,
+  services: readonly StreamService[],
+  isCaller: CallerCheck,
   streams: ClientStreams,
 ) {
-  const takers = new Map(
-    streamServices.map(({ name, method, take }): [string, TakeMessage] => [
-      `/${name}/${method}`,
-      take,
-    ]),
-  );
+  const takers = new Map(services.map(({ take, ...named }) => [pathOf(named), take]));
   return (path: string, stream: Http2Stream, ofConnection: Set<ClientStream>): void => {
     const take = takers.get(path);
     if (take === undefined) refuseCall(stream, UNKNOWN_METHOD);
-    else if (knowsSecret(stream.headers)) streams.open(stream, take, ofConnection);
-    else {
-      onUnauthorized();
-      refuseCall(stream, UNAUTHORIZED);
-    }
+    else if (isCaller(stream.headers)) streams.open(stream, take, ofConnection);
+    else refuseCall(stream, UNAUTHORIZED);
   };
 }
 
-function serviceMethod(
-  service: UnaryService,
-  { onUnauthorized }: CallerOptions,
-  knowsSecret: KnowsSecret,
-): [path: string, method: Method] {
+function serviceMethod(service: UnaryService, isCaller: CallerCheck): [string, Method] {
   return [
-    `/${service.name}/${service.method}`,
+    pathOf(service),
     (call, message) => {
-      if (knowsSecret(call.headers)) service.handle(call, message, call.headers);
-      else {
-        onUnauthorized();
-        call.fail(UNAUTHORIZED);
-      }
+      if (isCaller(call.headers)) service.handle(call, message, call.headers);
+      else call.fail(UNAUTHORIZED);
     },
   ];
 }
 
-function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: KnowsSecret): Method {
-  const { dialect, handleCheck, onUnauthorized } = options;
+function pathOf({ name, method }: Pick<UnaryService, 'name' | 'method'>): string {
+  return `/${name}/${method}`;
+}
+
+function checkMethod<Answer>(options: GrpcServerOptions<Answer>, isCaller: CallerCheck): Method {
+  const { dialect, handleCheck } = options;
   return (call, message) => {
-    if (!knowsSecret(call.headers)) {
-      onUnauthorized();
+    if (!isCaller(call.headers)) {
       call.answer(dialect.write(dialect.unauthorized));
       return;
     }

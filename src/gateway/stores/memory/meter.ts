@@ -31,7 +31,7 @@ export interface Meter extends Kept {
   debtAt?(quota: Quota, nowMs: number): number;
 }
 
-interface Kept {
+export interface Kept {
   /** Used since it was added to the table, or since the hand of the table last passed. */
   used: boolean;
   /** From this moment on it equals a new one, milliseconds since the epoch. */

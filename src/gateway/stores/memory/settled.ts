@@ -6,20 +6,15 @@ import {
   type Settlement,
 } from '../../core/counting/settlement.ts';
 import { StoreError } from '../../core/counting/store.ts';
-import { MeterTable } from './meter.ts';
+import { type Kept, MeterTable } from './meter.ts';
 
-interface Mark {
-  used: boolean;
-  readonly expiresMs: number;
-}
-
-interface ResetMark extends Mark {
+interface ResetMark extends Kept {
   readonly atMs: number;
 }
 
 export class Settled {
   readonly #maxKeys: number;
-  readonly #marks: MeterTable<Mark>;
+  readonly #marks: MeterTable<Kept>;
   readonly #resets: MeterTable<ResetMark>;
 
   constructor(maxKeys: number) {

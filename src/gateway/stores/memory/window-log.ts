@@ -174,8 +174,9 @@ export class WindowLog implements Meter {
   #append(units: number, nowMs: number): void {
     if (units === 1 && this.#plain === this.#length) this.#plain++;
     if (this.#length === this.#stampsMs.length) this.#grow();
-    if (units !== 1) this.#totals ??= this.#copied((place) => this.#totalAt(place));
-    const place = (this.#head + this.#length) % this.#stampsMs.length;
+    const capacity = this.#stampsMs.length;
+    if (units !== 1) this.#totals ??= this.#copied(capacity, (place) => this.#totalAt(place));
+    const place = (this.#head + this.#length) % capacity;
     if (this.#totals !== undefined) this.#totals[place] = this.#totalAt(this.#length - 1) + units;
     this.#stampsMs[place] = nowMs;
     this.#length++;
@@ -183,20 +184,14 @@ export class WindowLog implements Meter {
 
   #grow(): void {
     const capacity = 2 * this.#stampsMs.length;
-    const stampsMs = newRing(capacity);
-    const totals = this.#totals && newRing(capacity);
-    for (let place = 0; place < this.#length; place++) {
-      stampsMs[place] = this.#stampAt(place);
-      if (totals !== undefined) totals[place] = this.#totalAt(place);
-    }
-    this.#stampsMs = stampsMs;
+    const totals = this.#totals && this.#copied(capacity, (place) => this.#totalAt(place));
+    this.#stampsMs = this.#copied(capacity, (place) => this.#stampAt(place));
     this.#totals = totals;
-    this.#head = 0;
   }
 
-  /** An array as long as the ring, with a value at the index of each place. */
-  #copied(valueAt: (place: number) => number): Ring {
-    const copy = newRing(this.#stampsMs.length);
+  /** A ring with the same head, and a value at the index of each place. */
+  #copied(capacity: number, valueAt: (place: number) => number): Ring {
+    const copy = newRing(capacity);
     for (let place = 0; place < this.#length; place++) {
       copy[(this.#head + place) % copy.length] = valueAt(place);
     }

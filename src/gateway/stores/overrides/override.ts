@@ -5,13 +5,13 @@ import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 
 /** Milliseconds since the epoch. Reports write years with four digits. */
-const moment = z
+export const moment = z
   .int()
   .min(0)
   .max(Date.UTC(9999, 11, 31));
 
 /** Operators see it in a terminal, so it has no control characters. */
-const printable = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
+export const printable = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 const LONGEST_NAME = 256;
 
 const terms = {

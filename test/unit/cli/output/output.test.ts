@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { columns } from '../../../../src/cli/output/output.ts';
+import { columns } from '../../../../src/cli/output/table.ts';
 
 test('columns are as wide as their widest cell, and the last one ends where its text does', () => {
   expect(

@@ -81,6 +81,7 @@ const CALLS: Calls = {
     },
     wouldDeny: ({ decisions }) => decisions.wouldDeny(DENIED),
     identified: ({ decisions }) => decisions.identified('ip'),
+    planned: ({ decisions }) => decisions.planned(undefined),
     unmatched: ({ decisions }) => decisions.unmatched(),
     denialRemembered: ({ decisions }) => decisions.denialRemembered(),
     checkFailed: ({ decisions }) => decisions.checkFailed('nginx', ERROR),

@@ -33,6 +33,7 @@ const METRICS = [
   'misconfigured_requests_total counter sum dialect',
   'operators_refused_total counter sum',
   'overrides gauge max effect',
+  'plan_total counter sum plan',
   'policy_reloads_total counter sum result',
   'ratelimit_control_plane_connected gauge min',
   'ratelimit_hits_total counter sum limit outcome',

@@ -1,4 +1,5 @@
 /** Values of JSON lines, by paths such as `request.headers.X-Api-Key`. */
+import { isRecord } from '../../../../gateway/core/is-record.ts';
 import type { Cell } from './values.ts';
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -8,10 +9,6 @@ export type ReadPath = (object: JsonObject) => Cell;
 const FOREIGN_ESCAPE = /\\u(?!00[0-7])/;
 /** NGINX writes this into JSON, too, unless the log_format has `escape=json`. */
 const BYTE_ESCAPE = /\\x([0-9A-Fa-f]{2})/g;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Texts of the result have one character per byte, like the line. Undefined if the line is no JSON object. */
 export function parseObject(line: string): JsonObject | undefined {
@@ -27,7 +24,7 @@ function parsed(line: string): JsonObject | undefined {
     const value: unknown = FOREIGN_ESCAPE.test(line)
       ? JSON.parse(Buffer.from(line, 'latin1').toString(), (_, each: unknown) => bytesOf(each))
       : JSON.parse(line);
-    return isObject(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -53,7 +50,7 @@ function reader(path: string): (value: JsonObject) => unknown {
     if (Object.hasOwn(object, path)) return object[path];
     for (const { key, rest, read } of inner) {
       const value = Object.hasOwn(object, key) ? object[key] : undefined;
-      if (isObject(value)) return read(value);
+      if (isRecord(value)) return read(value);
       if (Array.isArray(value)) return value[Number(rest)];
     }
     return undefined;

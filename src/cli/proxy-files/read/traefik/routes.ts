@@ -58,27 +58,18 @@ export function traefikStart(yaml: unknown) {
 }
 
 export function traefikRoutes(routings: readonly Routing[], start?: TraefikStart): Route[] {
-  const [http = [], tcp = []] = [false, true].map((isTcp) =>
-    routings.filter((each) => hasAddresses(each) === isTcp),
+  const routesOf = (routing: Routing, isTcp: boolean) =>
+    routing.routers.map((router) => ({
+      what: `the ${isTcp ? 'TCP router' : 'router'} ${router.name}`,
+      place: router.place,
+      servers: router.servers,
+      isChecked: !isTcp && (router.isChecked || entryPointsCheck(router, routing, start)),
+    }));
+  return [false, true].flatMap((isTcp) =>
+    routings
+      .filter((each) => hasAddresses(each) === isTcp)
+      .flatMap((routing) => routesOf(routing, isTcp)),
   );
-  return [
-    ...http.flatMap((routing) =>
-      routing.routers.map((router) => ({
-        what: `the router ${router.name}`,
-        place: router.place,
-        servers: router.servers,
-        isChecked: router.isChecked || entryPointsCheck(router, routing, start),
-      })),
-    ),
-    ...tcp.flatMap(({ routers }) =>
-      routers.map(({ name, place, servers }) => ({
-        what: `the TCP router ${name}`,
-        place,
-        servers,
-        isChecked: false,
-      })),
-    ),
-  ];
 }
 
 /** Without the file with the entry points, those check requests unless a router does. */

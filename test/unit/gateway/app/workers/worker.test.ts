@@ -24,9 +24,7 @@ function setUp({ takes = true, operate = async () => 'done' }: Given = {}) {
   const did: unknown[] = [];
   const gateway = {
     operate: vi.fn(operate),
-    unseenHeaders: () => UNSEEN,
-    isDegraded: () => true,
-    unsettled: () => ['login'],
+    health: () => ({ degraded: true, unseenHeaders: UNSEEN, unsettledPolicies: ['login'] }),
     take: vi.fn(() => takes),
     drain: async (ms: number) => void did.push(['drain', ms]),
   };
