@@ -5,9 +5,9 @@ import {
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
-import { type ListEntry, NOT_LISTED, withBlock } from '../core/identity/access-lists.ts';
+import { NOT_LISTED } from '../core/identity/access-lists.ts';
+import { storedKey } from '../core/identity/api-key.ts';
 import { compileAccess } from '../core/identity/client-access.ts';
-import type { StoredKey } from '../core/identity/key-directory.ts';
 import {
   type AddressPartition,
   type ClaimedIdentity,
@@ -118,11 +118,6 @@ function addressNamed(pseudonym: string): AddressPartition {
 /** Stands for an address that is not known. No list or proxy has it. */
 const UNKNOWN = '0.0.0.0';
 
-/** Named as entries of the policy file are. */
-function blockOfStore({ id, endsMs }: StoredKey): ListEntry {
-  return { key: id, address: undefined, expiresMs: endsMs, place: 'headgate keys' };
-}
-
 export function accessOf(
   { partition, partitions, address, text }: InspectedClient,
   { policies, overrides, now }: Gateway,
@@ -132,7 +127,7 @@ export function accessOf(
   const nowMs = now();
   const { id, stored } = listedClients.get(partition) ?? {};
   const ofFile = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
-  const ofKey = stored?.isBlocked ? withBlock(ofFile, blockOfStore(stored)) : ofFile;
+  const ofKey = stored === undefined ? ofFile : storedKey(stored, accessLists).listed;
   const isKey = /^[ck]\./.test(partition);
   const [own = '', ...others] = partitions.filter(isAddress);
   const wider = others.map(addressNamed);

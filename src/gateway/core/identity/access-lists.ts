@@ -35,15 +35,6 @@ export interface ClientAccess {
 
 export const NOT_LISTED: Listed = { exempt: undefined, block: undefined, all: [] };
 
-/** For a client that is blocked where its key is kept. */
-export function withBlock(ofFile: Listed, block: ListEntry): Listed {
-  return {
-    exempt: ofFile.exempt,
-    block: lasting([block, ...(ofFile.block ? [ofFile.block] : [])]),
-    all: [...ofFile.all, { list: 'block', entry: block }],
-  };
-}
-
 export interface AccessLists {
   /** Takes an address in its canonical spelling. */
   ofAddress(address: string): Listed;

@@ -105,7 +105,7 @@ const BLOCKED_IN_STORE = {
   place: 'headgate keys',
 };
 
-function storedKey(
+export function storedKey(
   { id, plan, partition, isBlocked, endsMs }: StoredKey,
   accessLists: AccessLists,
 ): ApiKey {
