@@ -88,6 +88,14 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/dialects': ['index.ts', 'shared/answer.ts'],
   'gateway/http2': ['header-block.ts', 'server.ts', 'stream.ts'],
+  'gateway/keys': [
+    'key-book.ts',
+    'key-events.ts',
+    'key-store.ts',
+    'memory-key-store.ts',
+    'redis-key-store.ts',
+    'stored-keys.ts',
+  ],
   'gateway/operations': [
     'client-name.ts',
     'explain-text.ts',
@@ -152,6 +160,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'redis/peers.ts',
     'redis/resp/resp-client.ts',
     'redis/server-state.ts',
+    'redis/slots.ts',
     'redis/take-script.ts',
     'salts/redis-salt-vault.ts',
     'salts/salt-sources.ts',

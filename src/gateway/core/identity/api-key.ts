@@ -27,6 +27,8 @@ export interface ApiKeyConfig {
   readonly apiKeyHeader: string;
   readonly apiKeys: readonly ListedKey[];
   readonly accessLists: AccessLists;
+  /** Keys of the store are taken too. */
+  readonly keysInStore?: boolean;
 }
 
 export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyConfig) {

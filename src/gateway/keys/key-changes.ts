@@ -1,0 +1,47 @@
+/** Follows the changes of keys in the store, those of other gateways included. */
+import type { KeyStore } from './key-store.ts';
+
+export interface KeyChangesOptions {
+  readonly store: Pick<KeyStore, 'changesSince'>;
+  /** These keys were changed, or any if undefined. */
+  readonly onChanged: (digests: readonly string[] | undefined) => void;
+  readonly onMissed: () => void;
+}
+
+export class KeyChanges {
+  readonly #options: KeyChangesOptions;
+  /** Undefined until the first read: what is known from before it may be outdated. */
+  #version: string | undefined;
+  #reading: Promise<void> | undefined;
+  #isStale = false;
+
+  constructor(options: KeyChangesOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the changes since the last read. Rejects with a StoreError if the store fails; the next read makes up for it. */
+  refresh(): Promise<void> {
+    // A key may have changed after the current read looked, so that read has to be repeated.
+    this.#isStale = this.#reading !== undefined;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** Nobody reads the changes from now on, so the next read comes too late for what is known. */
+  pause(): void {
+    this.#version = undefined;
+  }
+
+  async #read(): Promise<void> {
+    const { store, onChanged, onMissed } = this.#options;
+    do {
+      this.#isStale = false;
+      const { version, digests } = await store.changesSince(this.#version);
+      if (digests === undefined && this.#version !== undefined) onMissed();
+      if (digests === undefined || digests.length > 0) onChanged(digests);
+      this.#version = version;
+    } while (this.#isStale);
+  }
+}
