@@ -157,6 +157,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'redis/cluster-store.ts',
     'redis/counting-connection.ts',
     'redis/failures.ts',
+    'redis/lua-script.ts',
     'redis/peers.ts',
     'redis/resp/resp-client.ts',
     'redis/server-state.ts',

@@ -3,6 +3,7 @@ import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import { KeyBook } from '../keys/key-book.ts';
 import type { KeyEvents } from '../keys/key-events.ts';
 import type { KeyStore } from '../keys/key-store.ts';
+import type { StoredKeys } from '../keys/stored-keys.ts';
 
 interface SharedKeysOptions {
   readonly keyStore: KeyStore;
@@ -11,13 +12,18 @@ interface SharedKeysOptions {
   readonly events: KeyEvents;
 }
 
-export function createSharedKeys(options: SharedKeysOptions) {
+export interface SharedKeys {
+  readonly keys: StoredKeys;
+  /** Rejects with a StoreError if the store fails. Without such a policy file, nothing is sent. */
+  refresh(): Promise<void>;
+}
+
+export function createSharedKeys(options: SharedKeysOptions): SharedKeys {
   const { keyStore, policies, deadlineMs, events } = options;
   const keys = new KeyBook({ store: keyStore, deadlineMs, events, now: () => performance.now() });
   return {
     keys,
-    /** Rejects with a StoreError if the store fails. Without such a policy file, nothing is sent. */
-    async refresh(): Promise<void> {
+    async refresh() {
       if (policies.current.keysInStore) await keys.refresh();
       else keys.pause();
     },

@@ -100,9 +100,9 @@ export async function createSharedState(options: SharedStateOptions) {
     /** Resolves once the store counts, or when the start should not wait any longer. */
     async connect(): Promise<StoreAtStart> {
       const found = await backend.connect(async () => {
-        await Promise.all(
-          [saltRefresher, overrideRefresher, keyRefresher].map(({ refresh }) => refresh()),
-        );
+        // A gateway that starts knows no key that may have changed.
+        void keyRefresher.refresh();
+        await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);
       });
       // Also if there was no contact: salts and overrides must expire all the same.
       void saltRefresher.refresh();

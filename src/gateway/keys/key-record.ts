@@ -6,7 +6,7 @@ import { WITHOUT_CONTROLS } from '../core/printable.ts';
 import type { KeyRecord } from './stored-keys.ts';
 
 /** Characters. The longest text of gateways has 64 characters of id, as many of plan, and 200 of comment, some escaped. */
-const LONGEST_RECORD = 4_096;
+export const LONGEST_RECORD = 4_096;
 const LONGEST_ID = 64;
 const LONGEST_PLAN = 64;
 const LONGEST_COMMENT = 200;

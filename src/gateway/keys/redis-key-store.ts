@@ -20,11 +20,14 @@ import {
   type Words,
 } from '../stores/redis/counting-connection.ts';
 import { inTime, requireConnection, storeErrorFrom } from '../stores/redis/failures.ts';
+import { readLuaScript } from '../stores/redis/lua-script.ts';
 import { bySlot } from '../stores/redis/slots.ts';
-import { readRecord, recordText } from './key-record.ts';
+import { LONGEST_RECORD, readRecord, recordText } from './key-record.ts';
 import type { ChangedKeys, KeyEntry, KeyRange, KeyStore } from './key-store.ts';
 import type { KeyRecord } from './stored-keys.ts';
 
+const READ_KEYS_SCRIPT = readLuaScript('read-keys');
+const READ_CHANGES_SCRIPT = readLuaScript('read-key-changes');
 const INDEX = 'hg:v1:keys';
 const CHANGES = 'hg:v1:keys:changes';
 const recordKey = (digest: string) => `hg:v1:key:${digest}`;
@@ -32,6 +35,8 @@ const recordKey = (digest: string) => `hg:v1:key:${digest}`;
 /** Entries. Each has the digests of one `put`, `replace` or `remove`. */
 const KEPT_CHANGES = 1_000;
 const CHANGES_IN_A_CALL = 200;
+/** In bytes: the digests of the 100 keys of a step take 4,400. */
+const LONGEST_CHANGE = 8_192;
 /** The version of a stream that is empty: no entry has it (https://redis.io/docs/latest/commands/xadd/). */
 const NO_CHANGES = '0-0';
 /** Operators may wait longer than requests. */
@@ -63,9 +68,10 @@ export class RedisKeyStore implements KeyStore {
 
   async lookUp(digests: readonly string[]): Promise<readonly (KeyRecord | undefined)[]> {
     try {
-      const texts = await callRedis(this.#options.connection, 'mget', ...digests.map(recordKey));
-      const found = listIn(texts);
-      return digests.map((digest, i) => this.#read(digest, found[i]));
+      const keys = digests.map(recordKey);
+      const words = ['eval', READ_KEYS_SCRIPT, keys.length, ...keys, LONGEST_RECORD] as const;
+      const texts = listIn(await callRedis(this.#options.connection, ...words));
+      return digests.map((digest, i) => this.#read(digest, String(texts[i] ?? '')));
     } catch (cause) {
       throw storeErrorFrom(cause);
     }
@@ -83,10 +89,10 @@ export class RedisKeyStore implements KeyStore {
 
   async put(records: readonly KeyRecord[]): Promise<void> {
     requireConnection(this.#options.client);
-    const replaced = await this.#write(records, 'get');
+    const former = await this.find(records.map(({ digest }) => digest));
+    await this.#write(records);
     await this.#call('zadd', INDEX, ...records.flatMap((record) => [0, memberOf(record)]));
     await this.#announce(records);
-    const former = replaced.map((text, i) => this.#read(records[i]?.digest ?? '', text));
     // An entry that stays because this stops before is not listed: its record has another id.
     await this.#dropEntries(former.filter((each, i) => each && each.id !== records[i]?.id));
   }
@@ -140,25 +146,32 @@ export class RedisKeyStore implements KeyStore {
       if (later.length + 1 < CHANGES_IN_A_CALL) return { version: known, digests };
       if (digests.length > MOST_CHANGED) break;
     }
-    const [newest] = listIn(await this.#call('xrevrange', CHANGES, '+', '-', 'count', 1));
-    return { version: newest === undefined ? NO_CHANGES : changeIn(newest).id, digests: undefined };
+    const [newest] = await this.#changesFrom('');
+    return { version: newest?.id ?? NO_CHANGES, digests: undefined };
   }
 
   async #changesFrom(version: string): Promise<Change[]> {
-    const words = ['xrange', CHANGES, version, '+', 'count', CHANGES_IN_A_CALL] as const;
-    return listIn(await this.#call(...words)).map(changeIn);
+    const bounds = [CHANGES_IN_A_CALL, LONGEST_CHANGE];
+    const words = ['eval', READ_CHANGES_SCRIPT, 1, CHANGES, version, ...bounds] as const;
+    const reply = listIn(await this.#call(...words)).map(String);
+    const changes: Change[] = [];
+    for (let i = 0; i < reply.length; i += 2) {
+      const digests = reply[i + 1]?.split(' ') ?? [];
+      changes.push({ id: reply[i] ?? '', digests: digests.filter((each) => DIGEST.test(each)) });
+    }
+    return changes;
   }
 
-  #read(digest: string, text: unknown): KeyRecord | undefined {
-    if (typeof text !== 'string') return undefined;
+  #read(digest: string, text: string): KeyRecord | undefined {
+    if (text === '') return undefined;
     const record = readRecord(digest, text);
     if (record === undefined) this.#options.onUnreadable(digest);
     return record;
   }
 
-  #write(records: readonly KeyRecord[], how: 'get' | 'xx'): Promise<unknown[]> {
+  #write(records: readonly KeyRecord[], ...how: readonly 'xx'[]): Promise<unknown[]> {
     return this.#all(
-      records.map((record) => ['set', recordKey(record.digest), recordText(record), how]),
+      records.map((record) => ['set', recordKey(record.digest), recordText(record), ...how]),
     );
   }
 
@@ -190,12 +203,6 @@ const MOST_CHANGED = 20_000;
 interface Change {
   readonly id: string;
   readonly digests: readonly string[];
-}
-
-function changeIn(entry: unknown): Change {
-  const [id, fields] = listIn(entry);
-  const digests = String(listIn(fields)[1]).split(' ');
-  return { id: String(id), digests: digests.filter((each) => DIGEST.test(each)) };
 }
 
 function memberOf({ id, digest }: KeyEntry): string {

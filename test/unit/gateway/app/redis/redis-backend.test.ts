@@ -46,9 +46,11 @@ describe('the place of a gateway before Redis answers', () => {
       events: {
         onReset() {},
         onOverridesChanged() {},
+        onKeysChanged() {},
         onUnsettled() {},
         replyTo: async () => undefined,
       },
+      onUnreadableKey() {},
       now: () => NOON_MS,
     });
     expect(backend.place()).toEqual(place);
