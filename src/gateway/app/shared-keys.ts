@@ -25,7 +25,6 @@ export function createSharedKeys(options: SharedKeysOptions): SharedKeys {
     keys,
     async refresh() {
       if (policies.current.keysInStore) await keys.refresh();
-      else keys.pause();
     },
   };
 }

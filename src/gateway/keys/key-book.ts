@@ -53,11 +53,6 @@ export class KeyBook implements StoredKeys {
     return this.#changes.refresh();
   }
 
-  /** Call this while checks read no keys, and nobody calls `refresh`. */
-  pause(): void {
-    this.#changes.pause();
-  }
-
   async put(records: readonly KeyRecord[]): Promise<void> {
     await this.#inSteps(records, (step) => this.#store.put(step));
   }

@@ -29,11 +29,6 @@ export class KeyChanges {
     return this.#reading;
   }
 
-  /** Nobody reads the changes from now on, so the next read comes too late for what is known. */
-  pause(): void {
-    this.#version = undefined;
-  }
-
   async #read(): Promise<void> {
     const { store, onChanged, onMissed } = this.#options;
     do {

@@ -7,6 +7,8 @@ import type { KeyRecord } from './stored-keys.ts';
 
 /** Characters. The longest text of gateways has 64 characters of id, as many of plan, and 200 of comment, some escaped. */
 export const LONGEST_RECORD = 4_096;
+/** Reports write years with four digits. */
+const LAST_MOMENT = Date.UTC(9999, 11, 31);
 const LONGEST_ID = 64;
 const LONGEST_PLAN = 64;
 const LONGEST_COMMENT = 200;
@@ -27,13 +29,13 @@ export function readRecord(digest: string, text: string): KeyRecord | undefined 
   if (text.length > LONGEST_RECORD) return undefined;
   const fields = parsed(text);
   if (!isRecord(fields)) return undefined;
-  const { id, plan, ends = Number.POSITIVE_INFINITY, blocked = false, comment, added } = fields;
+  const { id, plan, ends, blocked = false, comment, added } = fields;
   const isReadable =
     isPrintable(id, LONGEST_ID) &&
     id !== '' &&
     (plan === undefined || isPrintable(plan, LONGEST_PLAN)) &&
     (comment === undefined || isPrintable(comment, LONGEST_COMMENT)) &&
-    isMoment(ends) &&
+    (ends === undefined || isMoment(ends)) &&
     isMoment(added) &&
     typeof blocked === 'boolean';
   if (!isReadable) return undefined;
@@ -41,7 +43,7 @@ export function readRecord(digest: string, text: string): KeyRecord | undefined 
     digest,
     ...clientOf(id),
     plan,
-    endsMs: ends,
+    endsMs: ends ?? Number.POSITIVE_INFINITY,
     isBlocked: blocked,
     comment,
     addedMs: added,
@@ -66,5 +68,5 @@ function isPrintable(value: unknown, longest: number): value is string {
 }
 
 function isMoment(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0;
+  return Number.isInteger(value) && 0 <= (value as number) && (value as number) <= LAST_MOMENT;
 }
