@@ -123,9 +123,8 @@ async function createBackend(
     return inMemory({ memory, events, telemetry: telemetry.store, now, resources });
   // Loaded only if needed: the client of Redis adds 4 MiB and a tenth to the time of a start.
   const { inRedis } = await import('./redis/redis-backend.ts');
-  const { recordUnreadable: onUnreadableKey } = UNREPORTED;
   const shared = { target, environment, events, monitor, telemetry, now, resources };
-  return inRedis({ ...shared, onUnreadableKey });
+  return inRedis({ ...shared, keyEvents: UNREPORTED });
 }
 
 function createOverrides(

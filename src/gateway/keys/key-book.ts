@@ -26,13 +26,12 @@ export class KeyBook implements StoredKeys {
   readonly #changes: KeyChanges;
 
   constructor(options: KeyBookOptions) {
-    const { store, events } = options;
+    const { store } = options;
     this.#store = store;
     this.#lookUps = new LookUps({ ...options, known: this.#known });
     this.#changes = new KeyChanges({
       store,
       onChanged: (digests) => this.#forget(digests),
-      onMissed: events.changesMissed,
     });
   }
 

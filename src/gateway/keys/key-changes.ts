@@ -5,7 +5,6 @@ export interface KeyChangesOptions {
   readonly store: Pick<KeyStore, 'changesSince'>;
   /** These keys were changed, or any if undefined. */
   readonly onChanged: (digests: readonly string[] | undefined) => void;
-  readonly onMissed: () => void;
 }
 
 export class KeyChanges {
@@ -30,11 +29,10 @@ export class KeyChanges {
   }
 
   async #read(): Promise<void> {
-    const { store, onChanged, onMissed } = this.#options;
+    const { store, onChanged } = this.#options;
     do {
       this.#isStale = false;
       const { version, digests } = await store.changesSince(this.#version);
-      if (digests === undefined && this.#version !== undefined) onMissed();
       if (digests === undefined || digests.length > 0) onChanged(digests);
       this.#version = version;
     } while (this.#isStale);

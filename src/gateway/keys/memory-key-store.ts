@@ -40,13 +40,17 @@ export class MemoryKeyStore implements KeyStore {
     const inRange = (entry: KeyEntry) =>
       (id === undefined || entry.id === id) &&
       (after === undefined || byIdAndDigest(entry, after) > 0);
-    return this.#sorted.filter(inRange).slice(0, count);
+    return this.#sorted.filter(inRange).slice(0, count).map(entryOf);
   }
 
   /** Nobody else changes them. */
   async changesSince(): Promise<ChangedKeys> {
     return { version: '', digests: [] };
   }
+}
+
+function entryOf({ id, digest }: KeyRecord): KeyEntry {
+  return { id, digest };
 }
 
 function byIdAndDigest(a: KeyEntry, b: KeyEntry): number {

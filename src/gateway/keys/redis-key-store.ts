@@ -22,6 +22,7 @@ import {
 import { inTime, requireConnection, storeErrorFrom } from '../stores/redis/failures.ts';
 import { readLuaScript } from '../stores/redis/lua-script.ts';
 import { bySlot } from '../stores/redis/slots.ts';
+import type { KeyEvents } from './key-events.ts';
 import { LONGEST_RECORD, readRecord, recordText } from './key-record.ts';
 import type { ChangedKeys, KeyEntry, KeyRange, KeyStore } from './key-store.ts';
 import type { KeyRecord } from './stored-keys.ts';
@@ -48,7 +49,7 @@ export interface RedisKeyStoreOptions {
   readonly client: RedisClient;
   /** Look-ups go the way of takes. */
   readonly connection: Sender;
-  readonly onUnreadable: (digest: string) => void;
+  readonly events: Pick<KeyEvents, 'recordUnreadable' | 'changesMissed'>;
 }
 
 export class RedisKeyStore implements KeyStore {
@@ -146,6 +147,7 @@ export class RedisKeyStore implements KeyStore {
       if (later.length + 1 < CHANGES_IN_A_CALL) return { version: known, digests };
       if (digests.length > MOST_CHANGED) break;
     }
+    if (known !== undefined && known !== NO_CHANGES) this.#options.events.changesMissed();
     const [newest] = await this.#changesFrom('');
     return { version: newest?.id ?? NO_CHANGES, digests: undefined };
   }
@@ -165,7 +167,7 @@ export class RedisKeyStore implements KeyStore {
   #read(digest: string, text: string): KeyRecord | undefined {
     if (text === '') return undefined;
     const record = readRecord(digest, text);
-    if (record === undefined) this.#options.onUnreadable(digest);
+    if (record === undefined) this.#options.events.recordUnreadable(digest);
     return record;
   }
 

@@ -21,7 +21,7 @@ export interface RedisBackendOptions extends Omit<GatewayOptions, 'policies'> {
   readonly target: RedisTarget;
   readonly events: BackendEvents;
   readonly monitor: StoreMonitor;
-  readonly onUnreadableKey: KeyEvents['recordUnreadable'];
+  readonly keyEvents: KeyEvents;
 }
 
 export function inRedis(options: RedisBackendOptions): Backend {
@@ -73,7 +73,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     store: counting.store,
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
-    keyStore: new RedisKeyStore({ client, connection, onUnreadable: options.onUnreadableKey }),
+    keyStore: new RedisKeyStore({ client, connection, events: options.keyEvents }),
     salts,
     place: heartbeat.place,
     queryAll: (query) => gateways.queryAll(query),

@@ -11,33 +11,24 @@ function setUp() {
         reads.push((changes) => (changes instanceof Error ? reject(changes) : resolve(changes)));
       }),
   );
-  const [onChanged, onMissed] = [vi.fn(), vi.fn()];
-  const changes = new KeyChanges({ store: { changesSince }, onChanged, onMissed });
+  const onChanged = vi.fn();
+  const changes = new KeyChanges({ store: { changesSince }, onChanged });
   const read = async (answer: ChangedKeys) => {
     const done = changes.refresh();
     reads.shift()?.(answer);
     await done;
   };
-  return { changes, changesSince, onChanged, onMissed, reads, read };
+  return { changes, changesSince, onChanged, reads, read };
 }
 
 test('the first read says that any key may have changed, later ones which', async () => {
-  const { read, changesSince, onChanged, onMissed } = setUp();
+  const { read, changesSince, onChanged } = setUp();
   await read({ version: '1', digests: undefined });
   await read({ version: '1', digests: [] });
   await read({ version: '3', digests: ['a', 'b'] });
   await read({ version: '3', digests: [] });
   expect(changesSince.mock.calls).toEqual([[undefined], ['1'], ['1'], ['3']]);
   expect(onChanged.mock.calls).toEqual([[undefined], [['a', 'b']]]);
-  expect(onMissed).not.toHaveBeenCalled();
-});
-
-test('if changes were missed, any key may have changed, and that is reported', async () => {
-  const { read, onChanged, onMissed } = setUp();
-  await read({ version: '1', digests: undefined });
-  await read({ version: '9', digests: undefined });
-  expect(onChanged.mock.calls).toEqual([[undefined], [undefined]]);
-  expect(onMissed).toHaveBeenCalledOnce();
 });
 
 test('what is announced during a read is read after it, once', async () => {

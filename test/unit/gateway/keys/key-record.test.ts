@@ -87,7 +87,8 @@ test('a record that another program wrote is read or refused, and never throws',
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
       const record = readRecord(digestOf('a'), text);
-      if (record !== undefined) expect(readRecord(record.digest, recordText(record))).toEqual(record);
+      if (record !== undefined)
+        expect(readRecord(record.digest, recordText(record))).toEqual(record);
     }),
   );
 });

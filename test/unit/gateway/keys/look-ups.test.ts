@@ -26,11 +26,16 @@ function setUp(records: readonly KeyRecord[] = []) {
       const { promise, resolve, reject } = Promise.withResolvers<(KeyRecord | undefined)[]>();
       // As a server does, it reads when it gets the call, and answers later.
       const found = digests.map((digest) => kept.get(digest));
-      const done = () => nextTurn();
       calls.push({
         digests,
-        answer: () => (resolve(found), done()),
-        fail: () => (reject(new StoreError('connection', 'closed')), done()),
+        answer() {
+          resolve(found);
+          return nextTurn();
+        },
+        fail() {
+          reject(new StoreError('connection', 'closed'));
+          return nextTurn();
+        },
       });
       return promise;
     },
@@ -244,7 +249,9 @@ describe('invented keys', () => {
 
   test('wait in bounds: beyond them, keys are unlisted', async () => {
     const { answerAll, lookUps, events } = setUp();
-    const begun = Array.from({ length: 6_000 }, (_, i) => lookUps.lookUp([digestOf(`${i}`)], `${i}`));
+    const begun = Array.from({ length: 6_000 }, (_, i) =>
+      lookUps.lookUp([digestOf(`${i}`)], `${i}`),
+    );
     expect(begun.filter((each) => each !== undefined)).toHaveLength(5_000);
     expect(events.lookUpRefused).toHaveBeenCalledTimes(1_000);
     for (let i = 0; i < 40; i++) await nextTurn();
