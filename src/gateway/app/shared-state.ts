@@ -1,5 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
-import { NO_KEYS } from '../keys/no-keys.ts';
+import { NO_KEYS } from '../operations/no-keys.ts';
 import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
