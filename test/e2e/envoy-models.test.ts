@@ -11,6 +11,7 @@ import { findProgram } from '../support/programs.ts';
 import { type RunningProxy, startEnvoyForModels } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
 import { temporaryFile } from '../support/temporary.ts';
+import { withEstimates } from './support/models-file.ts';
 import {
   type LoggedRequest,
   type StandInAuthorizer,
@@ -30,9 +31,6 @@ policies:
   - { name: models, match: { method: POST, path: /v1/* }, limits: [60/1min], on_gateway_failure: deny }
 `;
 const SHIPPED = readFileSync(new URL('../../deploy/envoy/openai.yaml', import.meta.url), 'utf8');
-/** Commented out in the file. */
-const ESTIMATES =
-  /#- name: envoy.filters.http.ai_protocol_manager[\s\S]*#typed_metadata_context_namespaces/;
 const ADDED = /^ *# settle: (?!end$)[\s\S]*?# settle: end\n/gm;
 
 test('it is what headgate proxy-config prints, with what it adds between marks', () => {
@@ -44,9 +42,7 @@ test('it is what headgate proxy-config prints, with what it adds between marks',
 describe.skipIf(inject('programs').envoy === undefined)('through Envoy', () => {
   test('is valid with the estimates of requests, too', () => {
     using files = new DisposableStack();
-    const estimating = SHIPPED.replace(ESTIMATES, (block) =>
-      block.replaceAll(/^( *)#(?! \S)/gm, '$1'),
-    );
+    const estimating = withEstimates(SHIPPED);
     expect(estimating).toContain(
       '\n                  - name: envoy.filters.http.ai_protocol_manager\n',
     );

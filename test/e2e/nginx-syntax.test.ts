@@ -118,3 +118,21 @@ describe.skipIf(nginx === undefined)('snippets', () => {
     else expect(parse).toThrow(NginxSyntaxError);
   });
 });
+
+describe.skipIf(nginx === undefined)('the shipped files of NGINX', () => {
+  const shipped = fileURLToPath(new URL('../../deploy/nginx/', import.meta.url));
+  const text = readFileSync(join(shipped, 'nginx.conf'), 'utf8');
+  test.each([
+    ['nginx.conf', text],
+    [
+      'nginx.conf with cloudflare.conf',
+      text.replace('#include cloudflare.conf;', `include "${join(shipped, 'cloudflare.conf')}";`),
+    ],
+  ])('nginx -t has nothing to say about %s', (_, written) => {
+    const file = join(root, 'shipped.conf');
+    writeFileSync(file, written);
+    const { status, stderr } = runNginx('-t', file);
+    expect(status, stderr).toBe(0);
+    expect(stderr).not.toMatch(/\[(warn|notice|error|crit|alert|emerg)\]/);
+  });
+});

@@ -50,7 +50,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'cli/policy-tests': [
     'gateway/config',
     'gateway/core',
-    'gateway/keys',
     'gateway/operations',
     'gateway/settlement',
     'gateway/stores',

@@ -1,6 +1,6 @@
 /** The core of the rate limit service, in memory and on a clock of the test. */
 
-import type { QuotaStore } from '../../src/gateway/core/counting/store.ts';
+import type { LocalLimiter, QuotaStore } from '../../src/gateway/core/counting/store.ts';
 import type { Pseudonyms } from '../../src/gateway/core/identity/partition.ts';
 import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
 import type { AnswerTerms } from '../../src/gateway/ratelimit/answering.ts';
@@ -14,6 +14,8 @@ import { SaltBooks } from '../../src/gateway/stores/salts/salt-sources.ts';
 
 export interface LimitingOptions extends Partial<AnswerTerms>, Partial<CountingTerms> {
   readonly store?: Pick<QuotaStore, 'take'>;
+  /** Counts while the store fails. */
+  readonly local?: LocalLimiter;
 }
 
 export interface Limiting {
@@ -51,7 +53,7 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
   let denials = 0;
   const limiting = createRateLimiting({
     store: options.store ?? memory,
-    local: memory,
+    local: options.local ?? memory,
     salts: new SaltBooks(),
     overrides: { current: NO_OVERRIDES },
     counting: { windows, isQuota },

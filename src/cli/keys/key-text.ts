@@ -6,7 +6,7 @@ import type { Line, Toned } from '../output/output.ts';
 
 type Key = Output<'showKeys'>['keys'][number];
 
-export const SHOWN_DIGITS = 12;
+const SHOWN_DIGITS = 12;
 
 export function addedText({ key, added, warnings }: Output<'addKey'>, nowMs: number): Line[] {
   return [

@@ -17,8 +17,8 @@ import { type Descriptor, StoreError, type TakeResult } from '../../gateway/core
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
-import { NO_KEYS } from '../../gateway/keys/no-keys.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
+import { NO_KEYS } from '../../gateway/operations/no-keys.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
 import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import { localShare } from '../../gateway/stores/local-share.ts';

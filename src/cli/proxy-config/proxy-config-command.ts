@@ -5,6 +5,7 @@ import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { listText } from '../../gateway/operations/texts.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
+import { countUpTo } from '../output/numbers.ts';
 import { complain, sayFile } from '../output/output.ts';
 import { settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { PROXIES, proxyConfig, usesGrpc } from '../proxy-files/print/proxy-config.ts';
@@ -15,6 +16,7 @@ interface ProxyConfigFlags {
   readonly gateway?: Address;
   readonly upstream?: Address;
   readonly ownPort?: number;
+  readonly listen?: number;
   readonly secret?: true;
   readonly include?: true | string;
 }
@@ -35,6 +37,11 @@ export function proxyConfigCommand(): Command {
       readAddress,
     )
     .option(...OWN_PORT)
+    .option(
+      '--listen <port>',
+      'port at which clients connect to the proxy (8000)',
+      countUpTo(65_535),
+    )
     .option(
       '--secret',
       'make the proxy send a secret; the default if HEADGATE_PROXY_SECRET is set; the secret itself is never printed',
@@ -68,6 +75,7 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
       gateway: flags.gateway ?? gatewayOf(environment, proxy),
       application: flags.upstream,
       ownPort: flags.ownPort,
+      port: flags.listen,
       sendsSecret,
       include: flags.include ?? false,
     });
@@ -86,8 +94,9 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
   }
 }
 
-function alsoNeeded(proxy: string, name: string, { ownPort }: ProxyConfigFlags): string {
-  const port = ownPort === undefined ? '' : ` --own-port ${ownPort}`;
+function alsoNeeded(proxy: string, name: string, { ownPort, listen }: ProxyConfigFlags): string {
+  const own = ownPort === undefined ? '' : ` --own-port ${ownPort}`;
+  const port = listen === undefined ? own : `${own} --listen ${listen}`;
   return `headgate: the proxy also needs ${name} in the same folder: headgate proxy-config ${proxy}${port} --include ${name} > ${name}`;
 }
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { withStoredClients } from '../core/identity/api-key.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { Policy } from '../core/policy.ts';
@@ -83,10 +83,17 @@ function visiblePolicies(
   };
 }
 
-/** Operators know the clients of keys in the store by their ids, as those of the policy file. */
+/** Operators know the clients of keys in the store by their ids, too. Those of the policy file take precedence. */
 export function withKeys(set: PolicySet, keys: KeyDirectory): PolicySet {
   if (!set.naming.keysInStore) return set;
-  return { ...set, listedClients: withStoredClients(set.listedClients, keys) };
+  const { listedClients: ofFile } = set;
+  const get: ListedClients['get'] = (partition) => {
+    const listed = ofFile.get(partition);
+    if (listed !== undefined) return listed;
+    const stored = keys.clientOf(partition);
+    return stored && { id: stored.id, plan: stored.plan, stored };
+  };
+  return { ...set, listedClients: { get } };
 }
 
 function withPolicies(set: PolicySet, added: readonly Policy[]): PolicySet {

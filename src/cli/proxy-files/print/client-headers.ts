@@ -39,7 +39,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
 /** The names of policies that charge afterwards: the application needs the token of each of their requests. */
 export function settlingPolicies({ fallback, entries }: Readings): string[] {
   return [{ ...fallback, name: 'default' }, ...entries]
-    .filter((entry) => chargesAfterwards([entry]))
+    .filter(chargesAfterwards)
     .map(({ name }) => name);
 }
 

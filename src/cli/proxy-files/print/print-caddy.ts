@@ -18,7 +18,7 @@ export const caddy: Writer = {
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
   ownPort: 8090,
-  listener: { file: 'caddy/Caddyfile', shipped: ':8000 {' },
+  listener: ':8000 {',
   loadBalancer: (networks) => ({
     'caddy/Caddyfile': {
       'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${networks.join(' ')}\n\t}`,

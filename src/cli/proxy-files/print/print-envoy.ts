@@ -12,7 +12,7 @@ function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly str
     file,
     gateway: { shipped: local(gatewayPort), write: socketAddress },
     application: { shipped: local(3000), write: socketAddress },
-    listener: { file, shipped: '{ address: 0.0.0.0, port_value: 8000 }' },
+    listener: '{ address: 0.0.0.0, port_value: 8000 }',
     regions: (input) => envoyRegions(input, alwaysSent),
   };
 }

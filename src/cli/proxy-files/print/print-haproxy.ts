@@ -12,7 +12,7 @@ export const haproxy: Writer = {
   gateway: server('headgate', 8080),
   application: server('application', 3000),
   ownPort: 8090,
-  listener: { file: 'haproxy/haproxy.cfg', shipped: 'bind :8000' },
+  listener: 'bind :8000',
   loadBalancer: (networks) => ({
     'haproxy/haproxy.cfg': {
       '#http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 10.0.0.0/8 }': `http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src ${networks.join(' ')} }`,

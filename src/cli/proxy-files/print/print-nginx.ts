@@ -15,7 +15,7 @@ export const nginx: Writer = {
   ],
   gateway: { shipped: 'server 127.0.0.1:8080', write: serverAt },
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
-  listener: { file: 'nginx/nginx.conf', shipped: 'listen 8000;' },
+  listener: 'listen 8000;',
   cloudflare: {
     'nginx/nginx.conf': { '#include cloudflare.conf;': 'include cloudflare.conf;' },
     'nginx/cloudflare.conf': {},

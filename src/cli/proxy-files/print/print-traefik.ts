@@ -13,7 +13,7 @@ export const traefik: Writer = {
   gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
   application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
   ownPort: 8082,
-  listener: { file: 'traefik/traefik.yaml', shipped: 'address: ":8000"' },
+  listener: 'address: ":8000"',
   loadBalancer: (networks) => ({
     'traefik/traefik.yaml': {
       '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(networks)} }`,

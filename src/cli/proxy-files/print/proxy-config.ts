@@ -26,6 +26,8 @@ export interface ProxyConfigInput {
   readonly sendsSecret: boolean;
   /** The proxy sends checks to itself there. The port of the shipped file is the default. */
   readonly ownPort?: number | undefined;
+  /** Where clients connect to the proxy. The port of the shipped file is the default. */
+  readonly port?: number | undefined;
   /** True prints only the parts for an existing configuration, and a text those for a place or the file of this name. */
   readonly include: boolean | string;
 }
@@ -37,6 +39,8 @@ export function proxyConfig(input: ProxyConfigInput) {
   const besides = (writer.besides ?? []).map((path) => ({ name: posix.basename(path), path }));
   const other = besides.find(({ name }) => name === input.include);
   if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
+  if (input.port !== undefined && input.include !== false)
+    throw new RangeError('the parts name no port for clients: leave out --listen');
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
   const passesToken = input.include === false || settlingPolicies(policies).length > 0;
@@ -50,22 +54,29 @@ export function proxyConfig(input: ProxyConfigInput) {
   };
 }
 
-/** A file of deploy/ with the port at which the proxy sends checks to itself. Throws a RangeError. */
+/** A file of deploy/ with the ports of the proxy: for clients, and for checks that it sends to itself. Throws a RangeError. */
 export function templateText(
   path: string,
-  { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
+  { proxy, gateway, application, port, ...input }: Omit<ProxyConfigInput, 'include'>,
 ): string {
   const text = readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
-  const shipped = writerOf(proxy).ownPort;
+  const { listener, ownPort: shipped } = writerOf(proxy);
   const { ownPort = shipped } = input;
-  if (ownPort === undefined) return text;
-  if (shipped === undefined)
+  if (ownPort !== undefined && shipped === undefined)
     throw new RangeError('this proxy sends no checks to itself, so it needs no --own-port');
+  if (ownPort !== undefined && ownPort === port)
+    throw new RangeError(`clients connect to port ${port}: choose another --own-port`);
   for (const [name, address] of Object.entries({ headgate: gateway, application })) {
-    if (address !== undefined && isHere(address) && address.port === ownPort)
-      throw new RangeError(`${name} has port ${ownPort}: choose another --own-port`);
+    if (address === undefined || !isHere(address)) continue;
+    for (const [option, own] of Object.entries({ '--own-port': ownPort, '--listen': port }))
+      if (address.port === own)
+        throw new RangeError(`${name} has port ${own}: choose another ${option}`);
   }
-  return text.replaceAll(`:${shipped}`, `:${ownPort}`);
+  const listening = listener.replace(`${SHIPPED_PORT}`, `${port ?? SHIPPED_PORT}`);
+  // The new port of one may be the shipped port of the other.
+  const between = text.split(listener);
+  if (shipped === undefined) return between.join(listening);
+  return between.map((each) => each.replaceAll(`:${shipped}`, `:${ownPort}`)).join(listening);
 }
 
 function partsWanted(text: string, include: boolean | string, { includes = [] }: Writer): string {
@@ -115,6 +126,8 @@ const WRITERS: Readonly<Record<string, Writer>> = {
   haproxy,
   traefik,
 };
+
+export const SHIPPED_PORT = 8000;
 
 /** Names of the proxies. A test compares them with the table in src/gateway/dialects. */
 export const PROXIES: readonly string[] = Object.keys(WRITERS);

@@ -1,6 +1,12 @@
 import { posix } from 'node:path';
 import { type Address, hostAndPort } from '../proxy-address.ts';
-import { type ProxyConfigInput, proxyConfig, templateText, writerOf } from './proxy-config.ts';
+import {
+  type ProxyConfigInput,
+  proxyConfig,
+  SHIPPED_PORT,
+  templateText,
+  writerOf,
+} from './proxy-config.ts';
 import type { Edits, FileEdits, Front, Include, Writer } from './writer.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
@@ -21,21 +27,13 @@ export function proxyFileNames(proxy: string): string[] {
 /** Returns files for one folder, the main one first. Throws like `proxyConfig`. */
 export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
   const writer = writerOf(input.proxy);
-  const { file, besides = [], listener } = writer;
-  if (input.ownPort === input.port)
-    throw new RangeError(`clients connect to port ${input.port}: choose another --own-port`);
+  const { file, besides = [] } = writer;
   const edits = editsBehind(input.front, writer);
   const paths = new Set([file, ...besides, ...Object.keys(edits)]);
   return [...paths].map((path) => {
     const text =
       path === file ? proxyConfig({ ...input, include: false }).text : templateText(path, input);
-    const changes = {
-      ...(path === listener.file && {
-        [listener.shipped]: listener.shipped.replace(`${SHIPPED_PORT}`, `${input.port}`),
-      }),
-      ...edits[path],
-    };
-    const named = withAddressesInHead(edited(text, changes), input);
+    const named = withAddressesInHead(edited(text, edits[path] ?? {}), input);
     return { name: posix.basename(path), text: named };
   });
 }
@@ -85,8 +83,6 @@ export function partFiles(input: Omit<ProxyConfigInput, 'include'>): PartFile[] 
     ...others.map((name) => part(name, name)),
   ];
 }
-
-export const SHIPPED_PORT = 8000;
 
 function edited(text: string, edits: Edits): string {
   return Object.entries(edits).reduce((current, [shipped, written]) => {

@@ -41,8 +41,8 @@ export interface Writer {
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
   readonly ownPort?: number;
-  /** The text with the port for clients, in a file below deploy/. */
-  readonly listener: { readonly file: string; readonly shipped: string };
+  /** The text with the port for clients: in `file`, or in one of `besides`. */
+  readonly listener: string;
   /** Edits by which the proxy learns the client's address behind Cloudflare. Files that are not named yet are added. */
   readonly cloudflare?: FileEdits;
   loadBalancer?(networks: readonly string[]): FileEdits;

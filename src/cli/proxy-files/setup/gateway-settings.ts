@@ -1,6 +1,5 @@
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { usesGrpc, writerOf } from '../print/proxy-config.ts';
-import { SHIPPED_PORT } from '../print/proxy-files.ts';
+import { SHIPPED_PORT, usesGrpc, writerOf } from '../print/proxy-config.ts';
 import { isHere } from '../proxy-address.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 

@@ -4,6 +4,7 @@ import type { ListEntry } from '../../core/identity/access-lists.ts';
 import type { StoreFailureMode } from '../../core/policy.ts';
 import type { Path } from '../diagnostic.ts';
 import type { accessSchema } from './access-schema.ts';
+import { afterwardsOf } from './afterwards-schema.ts';
 import type { identitySchema, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import type { limits } from './limit-schema.ts';
@@ -46,6 +47,11 @@ export function limitLists(
 
 export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
   return [limits, ...Object.values(plans)].flat();
+}
+
+/** Whether some limit needs the outcome of requests. */
+export function chargesAfterwards(entry: LimitedEntry): boolean {
+  return allLimits(entry).some((limit) => afterwardsOf(limit) !== undefined);
 }
 
 /** The headers by which limits say what a request reserves. */

@@ -208,18 +208,6 @@ export interface ListedClient {
 /** The clients of listed keys by their partitions, so that operators see the ids that they wrote. */
 export type ListedClients = Pick<ReadonlyMap<string, ListedClient>, 'get'>;
 
-/** Those of the policy file take precedence. */
-export function withStoredClients(ofFile: ListedClients, keys: KeyDirectory): ListedClients {
-  return {
-    get(partition) {
-      const listed = ofFile.get(partition);
-      if (listed !== undefined) return listed;
-      const stored = keys.clientOf(partition);
-      return stored && { id: stored.id, plan: stored.plan, stored };
-    },
-  };
-}
-
 export function compileListedClients(
   keys: readonly ListedKey[],
 ): ReadonlyMap<string, ListedClient> {

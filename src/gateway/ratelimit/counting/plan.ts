@@ -162,7 +162,11 @@ function pushShare(
   const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
   const access = accessOf(partitions, context.overrides);
   if (access === 'exempt') return;
-  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost }));
+  const descriptors = named(limit, partitions).map((each) => ({
+    ...each,
+    cost,
+    usualCost: each.cost,
+  }));
   const isShadow = mode === 'shadow';
   const countsAlways = counted.isAligned || (isCharge && limit.quota.countRejected);
   const isAlone = countsAlways || counted.isQuota || isShadow || isNegativeHits;

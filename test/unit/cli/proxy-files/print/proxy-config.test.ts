@@ -252,3 +252,61 @@ describe('the port at which a proxy sends checks to itself', () => {
     expect(() => withPort(proxy, { ownPort: 9_999 })).toThrow('needs no --own-port');
   });
 });
+
+describe('the port for clients', () => {
+  const listening: Readonly<Record<string, (port: number) => string>> = {
+    nginx: (port) => `listen ${port};`,
+    envoy: (port) => `{ address: 0.0.0.0, port_value: ${port} }`,
+    'envoy-grpc': (port) => `{ address: 0.0.0.0, port_value: ${port} }`,
+    caddy: (port) => `:${port} {`,
+    haproxy: (port) => `bind :${port}`,
+    traefik: (port) => `address: ":${port}"`,
+  };
+
+  test.each(PROXIES)('%s: it is the one of --listen, and nothing else changes', (proxy) => {
+    const [file, include] =
+      proxy === 'traefik' ? ['traefik/traefik.yaml', 'traefik.yaml'] : [FILES[proxy], false];
+    const shipped = read(`deploy/${file}`);
+    const written = listening[proxy];
+    if (written === undefined) expect.unreachable();
+    expect(shipped.split(written(8_000))).toHaveLength(2);
+    for (const port of [80, 3_000, 8_080]) {
+      const printed = proxyConfigOf(proxy, SHIPPED_POLICIES, { port, include });
+      expect(printed).toBe(shipped.replace(written(8_000), written(port)));
+    }
+  });
+
+  test.each(['caddy', 'haproxy'])('%s: it may be the shipped port of checks', (proxy) => {
+    const written = listening[proxy];
+    if (written === undefined) expect.unreachable();
+    const shipped = read(`deploy/${FILES[proxy]}`);
+    const expected = shipped
+      .replace(written(8_000), 'CLIENTS')
+      .replaceAll(':8090', ':8000')
+      .replace('CLIENTS', written(8_090));
+    const ports = { port: 8_090, ownPort: 8_000 };
+    expect(proxyConfigOf(proxy, SHIPPED_POLICIES, ports)).toBe(expected);
+  });
+
+  test('one that something else has is refused', () => {
+    const print = (proxy: string, input: Parameters<typeof proxyConfigOf>[2]) => () =>
+      proxyConfigOf(proxy, SHIPPED_POLICIES, input);
+    const gateway = { host: '127.0.0.1', port: 8_080 };
+    expect(print('nginx', { port: 8_080, gateway })).toThrow(
+      'headgate has port 8080: choose another --listen',
+    );
+    expect(
+      print('nginx', { port: 3_000, application: { host: 'localhost', port: 3_000 } }),
+    ).toThrow('application has port 3000: choose another --listen');
+    expect(print('caddy', { port: 8_090 })).toThrow(
+      'clients connect to port 8090: choose another --own-port',
+    );
+  });
+
+  test('parts have none', () => {
+    for (const include of [true, 'http'])
+      expect(() => proxyConfigOf('nginx', SHIPPED_POLICIES, { port: 80, include })).toThrow(
+        'the parts name no port for clients: leave out --listen',
+      );
+  });
+});

@@ -1,4 +1,4 @@
-import type { StoredKeys } from './stored-keys.ts';
+import type { StoredKeys } from '../keys/stored-keys.ts';
 
 /** For gateways whose store keeps no keys. */
 export const NO_KEYS: StoredKeys = {
