@@ -37,6 +37,10 @@ export const POLICY_RULES = {
     'Two policies match the same requests, and neither is more specific.',
     'Make one of them more specific, or set `always: true` to apply both.',
   ),
+  'path-twice': error(
+    'A policy lists two paths that match the same requests, such as `/users/:id` and `/users/:name`, or `/login` and `/LOGIN`.',
+    'Keep one of them.',
+  ),
   'limit-twice': error(
     'Two limits of a policy count the same requests: they have the same `per`, window, algorithm and unit.',
     'Keep the lower one.',
@@ -200,7 +204,7 @@ export const POLICY_RULES = {
     'Update headgate. Or compare the list with <https://www.cloudflare.com/ips/>, update `checked` in a copy, and name the copy in `HEADGATE_CLOUDFLARE_RANGES`.',
   ),
   'policies-not-tried': note(
-    'The file has more than 500 policies. Only the first 500 are tested for matches and spellings, which takes about a second.',
+    'The policies of the file have more than 500 paths. Only those that come first are tested for matches and spellings, which takes about a second.',
     'None is needed.',
   ),
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StoreError } from '../core/counting/store.ts';
 import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNow } from './client-name.ts';
@@ -23,7 +24,10 @@ export async function deniedFilter(text: string, gateway: Gateway): Promise<Deni
     if (text.length === 1) return { part: text.toLowerCase() };
     return { clients: [...(await clientNow(text, gateway)).own] };
   } catch (error) {
-    if (!(error instanceof OperationError)) throw error;
+    // While the store is away, an id is still found by its text.
+    if (!(error instanceof OperationError || error instanceof StoreError)) throw error;
+    // A key must not be sent to other gateways.
+    if (text.startsWith('key:')) return { clients: [] };
     const part = text.toLowerCase();
     // All denials of a client, policy and reason begin with the same digits.
     return { part: DECISION_ID.exec(part)?.[1] ?? part };

@@ -8,7 +8,7 @@ import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
-import { routeMatchOf } from './match.ts';
+import { routesOf } from './match.ts';
 import {
   type AccessList,
   allLimits,
@@ -44,14 +44,17 @@ export function compilePolicies(
     };
     return compilePolicy(definition, factors);
   };
-  const routesOf = (always: boolean) =>
+  const routesWith = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
-      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
+      .flatMap((entry) => {
+        const value = policyOf(entry);
+        return routesOf(entry, caseSensitive).map(({ match }) => ({ ...match, value }));
+      });
   const identityConfig = toIdentityConfig(file, ranges);
   return compilePolicySet({
-    routes: routesOf(false),
-    always: routesOf(true),
+    routes: routesWith(false),
+    always: routesWith(true),
     fallback: policyOf({ ...fallback, name: 'default' }),
     ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,

@@ -3,7 +3,7 @@ import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
 import { keyTwice, repeatedKeys } from './key-list.ts';
-import { routeMatchOf } from './match.ts';
+import { routesOf, type WrittenRoute } from './match.ts';
 import { inlineKeys, keySources, type Sections, sourceName } from './valid-file.ts';
 
 /** Lines count from 1. */
@@ -21,6 +21,7 @@ export function crossCheck(sections: Sections, lineAt: LineAt, max: number): Dia
 function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* nameMistakes(sections, lineAt);
   yield* limitMistakes(sections);
+  yield* pathMistakes(sections);
   yield* tieMistakes(sections, lineAt);
   yield* keyMistakes(sections);
   yield* listedClientMistakes('exempt', sections);
@@ -46,24 +47,40 @@ function* nameMistakes({ names }: Sections, lineAt: LineAt): Mistakes {
   }
 }
 
+function* pathMistakes({ entries, caseSensitive }: Sections): Mistakes {
+  for (const [index, entry] of entries.entries()) {
+    const firsts = new Map<string, string | undefined>();
+    for (const { match, written, at } of entry ? routesOf(entry, caseSensitive) : []) {
+      // The paths of a policy have the same methods, so one of the keys tells.
+      const [key = ''] = routeKeys(match);
+      if (firsts.has(key)) {
+        const message = `matches the same requests as "${firsts.get(key)}" in this list, remove one of them`;
+        yield { rule: 'path-twice', path: ['policies', index, ...at], message };
+      } else firsts.set(key, written);
+    }
+  }
+}
+
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
 function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mistakes {
-  const taken = new Map<string, number>();
+  const taken = new Map<string, { readonly index: number; readonly route: WrittenRoute }>();
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.always) continue;
-    for (const key of routeKeys(routeMatchOf(entry, caseSensitive))) {
-      const other = taken.get(key);
-      if (other === undefined) {
-        taken.set(key, index);
-        continue;
-      }
-      const name = entries[other]?.name;
-      const line = lineAt(['policies', other]);
-      const message =
-        `matches the same requests as policy "${name}" in line ${line}, ` +
-        'make one of them more specific, or set "always: true" to apply both';
-      yield { rule: 'policies-tie', path: ['policies', index, 'match'], message };
-      break;
+    for (const route of routesOf(entry, caseSensitive)) {
+      const keys = routeKeys(route.match);
+      const other = [...keys]
+        .map((key) => taken.get(key))
+        .find((each) => each !== undefined && each.index !== index);
+      for (const key of keys) if (!taken.has(key)) taken.set(key, { index, route });
+      if (other === undefined) continue;
+      const policy = `policy "${entries[other.index]?.name}" in line ${lineAt(['policies', other.index])}`;
+      const namesPaths = route.isInList || other.route.isInList;
+      const both = namesPaths
+        ? `"${route.written}" matches the same requests as "${other.route.written}" of ${policy}`
+        : `matches the same requests as ${policy}`;
+      const message = `${both}, make one of them more specific, or set "always: true" to apply both`;
+      const at = route.isInList ? route.at : ['match'];
+      yield { rule: 'policies-tie', path: ['policies', index, ...at], message };
     }
   }
 }

@@ -20,6 +20,7 @@ interface PolicySetParts extends Identity {
 }
 
 export interface PolicySetDefinition extends PolicySetParts {
+  /** A policy has a route for each of its paths. */
   readonly routes: readonly Route<Policy>[];
   /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
   readonly always: readonly Route<Policy>[];
@@ -58,8 +59,7 @@ export interface AnswerStyle {
 
 export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const { routes, always, caseSensitive: _used, ...parts } = definition;
-  const policies = [...routes, ...always].map((route) => route.value);
-  policies.push(parts.fallback);
+  const policies = [...new Set([...routes, ...always].map(({ value }) => value)), parts.fallback];
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   const plans = new Set(policies.flatMap((policy) => [...policy.plans.keys()]));
   return {
@@ -82,7 +82,9 @@ function compileMatching(
   const { fallback, caseSensitive } = definition;
   const strictest = compileStrictest(policies, fallback);
   const specific = compileMatcher(definition.routes);
-  const always = definition.always.map((route) => compileMatcher([route]));
+  const always = [...Map.groupBy(definition.always, ({ value }) => value)].map(
+    ([policy, routes]) => ({ policy, matcher: compileMatcher(routes) }),
+  );
 
   const policiesOf = (request: RequestLine, modes: PolicyModes, trace?: Trace) => {
     const { method, host, target } = request;
@@ -99,7 +101,7 @@ function compileMatching(
     ];
     const named = request.policy === undefined ? undefined : byName.get(request.policy);
     const applied = [named ?? specific(likeliest) ?? fallback];
-    for (const matcher of always) {
+    for (const { matcher } of always) {
       addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
     }
     if (named === undefined) for (const each of others) addOnce(applied, specific(each));
@@ -108,8 +110,8 @@ function compileMatching(
       addOnce(applied, specific(matchable(method, host, each)));
     }
     if (unclear.length > 0) {
-      for (const [i, { value }] of definition.always.entries()) {
-        if (always[i]?.around({ method, host }, unclear)?.length !== 0) addOnce(applied, value);
+      for (const { policy, matcher } of always) {
+        if (matcher.around({ method, host }, unclear)?.length !== 0) addOnce(applied, policy);
       }
     }
     readings.push(...around);

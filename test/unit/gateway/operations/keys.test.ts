@@ -336,6 +336,18 @@ describe('the client of a key of the store', () => {
     });
   });
 
+  test('is searched by its text while the store is down, and no key is sent to other gateways', async () => {
+    const { operate, keys, gateway } = setUp();
+    const asked = vi.spyOn(gateway, 'queryAll');
+    keys.isDown = true;
+    await operate('findDenied', { filter: 'id:acme' });
+    await operate('findDenied', { filter: 'key:hg_secret' });
+    expect(asked.mock.calls).toMatchObject([
+      [{ filter: { part: 'id:acme' } }],
+      [{ filter: { clients: [] } }],
+    ]);
+  });
+
   test('is unlisted once its key has ended', async () => {
     const { operate } = setUp();
     const { key } = await operate('addKey', { id: 'acme', expires: '1d' });
