@@ -6,13 +6,15 @@
 -- ARGV[2]  how many entries to read at most
 -- ARGV[3]  the longest name and value that gateways write, in bytes
 -- RETURNS  the id, the name and the value of each entry; an empty name or value in place of one that no gateway writes
+--
+--- @include "server"
 
 local key, from, most, longest = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local entries
 if from == '' then
-  entries = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)
+  entries = call('XREVRANGE', key, '+', '-', 'COUNT', 1)
 else
-  entries = redis.call('XRANGE', key, from, '+', 'COUNT', most)
+  entries = call('XRANGE', key, from, '+', 'COUNT', most)
 end
 local reply = {}
 for _, entry in ipairs(entries) do
