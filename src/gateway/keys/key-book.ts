@@ -103,12 +103,9 @@ export class KeyBook implements StoredKeys {
     const results: R[] = [];
     for (let first = 0; first < all.length; first += MOST_IN_A_STEP) {
       const step = all.slice(first, first + MOST_IN_A_STEP);
-      try {
-        results.push(await act(step));
-      } finally {
-        // This process hears its own change first, and also one that stopped halfway.
-        this.#forget(step.map(({ digest }) => digest));
-      }
+      results.push(await act(step));
+      // Without waiting for the message. After a failure, what is known stays: the store may be away.
+      this.#forget(step.map(({ digest }) => digest));
     }
     return results;
   }

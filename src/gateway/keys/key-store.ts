@@ -13,8 +13,8 @@ export interface KeyRange {
 }
 
 export interface ChangedKeys {
-  /** What to ask from the next time. */
-  readonly version: string;
+  /** What to ask from the next time. Undefined if there is nothing to compare with: any key may have changed then. */
+  readonly version: string | undefined;
   /** Undefined if any key may have changed. */
   readonly digests: readonly string[] | undefined;
 }
