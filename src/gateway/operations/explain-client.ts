@@ -4,6 +4,7 @@ import { addressPartition, pseudonymsOf } from '../core/identity/partition.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { AccessEvent, TraceEvent } from '../core/trace.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import type { Step } from './explain-text.ts';
 import { listedReports } from './listed-report.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type OverrideLists,
   overridesOf,
 } from './override-report.ts';
-import { clientText, endedText, inForceText } from './texts.ts';
+import { clientText, endedText, inForceText, momentText } from './texts.ts';
 
 export interface ClientContext {
   readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
@@ -55,13 +56,19 @@ function namesOfAddress(address: string, { policies, salts, nowMs }: ClientConte
   return pseudonymsOf(addressPartition(counted, ipv6Prefixes, salts.at(nowMs, true)));
 }
 
-function listedTexts(names: readonly string[], { policies }: ClientContext): string[] {
+function listedTexts(names: readonly string[], { policies, nowMs }: ClientContext): string[] {
   const listed = policies.listedClients;
-  return names
-    .filter((name) => listed.get(name) !== undefined)
-    .map(
-      (client) => `the key is listed: ${clientText({ client, ...listedFields(client, listed) })}`,
-    );
+  return names.flatMap((client) => {
+    const found = listed.get(client);
+    if (found === undefined) return [];
+    const name = clientText({ client, ...listedFields(client, listed) });
+    const { stored } = found;
+    if (stored === undefined) return [`the key is listed: ${name}`];
+    const end = Number.isFinite(stored.endsMs)
+      ? ` until ${momentText(isoTime(stored.endsMs), nowMs)}`
+      : '';
+    return [`the store has the key: ${name}${end}`];
+  });
 }
 
 /** The overrides in force or, if there is none, the one that ended last. */

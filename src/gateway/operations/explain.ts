@@ -9,6 +9,7 @@ import {
   type QuotaStore,
   StoreError,
 } from '../core/counting/store.ts';
+import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
@@ -43,6 +44,7 @@ export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
   readonly overrides: OverrideLists & { readonly current: Overrides };
+  readonly keys?: KeyDirectory | undefined;
   /** Neither of these may count the request: see core/counting/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
   readonly local: LocalLimiter;
@@ -65,7 +67,7 @@ export function freshContext(policies: PolicySet, nowMs: number): ExplainContext
 /** Rejects with an OperationError if the dialect does not exist. */
 export async function explain(
   request: ExplainedRequest,
-  { policies, salts, overrides, store, local, nowMs }: ExplainContext,
+  { policies, salts, overrides, keys, store, local, nowMs }: ExplainContext,
 ): Promise<Explanation> {
   const renderAnswer = answerBy(request.dialect ?? DEFAULT_DIALECT);
   const steps: Step[] = [];
@@ -75,6 +77,7 @@ export async function explain(
     local,
     salts,
     overrides,
+    keys,
     newId: () => 'none',
     observer: {
       ...UNOBSERVED,
@@ -160,6 +163,7 @@ export async function explainNow(
       policies: gateway.policies.current,
       salts: gateway.salts,
       overrides: gateway.overrides,
+      keys: gateway.keys,
       store: dryRun({ peek }),
       local: localDryRun(gateway.peekLocally),
       nowMs: gateway.now(),

@@ -105,7 +105,7 @@ const BLOCKED_IN_STORE = {
   place: 'headgate keys',
 };
 
-function storedKey(
+export function storedKey(
   { id, plan, partition, isBlocked, endsMs }: StoredKey,
   accessLists: AccessLists,
 ): ApiKey {
@@ -197,16 +197,20 @@ function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
 }
 
-interface ListedClient {
+export interface ListedClient {
   readonly id: string;
   /** Undefined if the keys of this client have no plan, or different ones. */
   readonly plan: string | undefined;
+  /** One of its keys, if the store keeps them; undefined for a client that the policy file lists. */
+  readonly stored?: StoredKey;
 }
 
 /** The clients of listed keys by their partitions, so that operators see the ids that they wrote. */
 export type ListedClients = Pick<ReadonlyMap<string, ListedClient>, 'get'>;
 
-export function compileListedClients(keys: readonly ListedKey[]): ListedClients {
+export function compileListedClients(
+  keys: readonly ListedKey[],
+): ReadonlyMap<string, ListedClient> {
   const byId = new Map<string, ListedClient>();
   for (const { id, plan } of keys) {
     const known = byId.get(id);

@@ -30,6 +30,8 @@ export interface PolicySetDefinition extends PolicySetParts {
 export interface PolicySet extends PolicySetParts {
   readonly policies: readonly Policy[];
   readonly listedClients: ListedClients;
+  /** The policy file takes API keys from the store. */
+  readonly keysInStore: boolean;
   /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   has(name: string): boolean;
@@ -64,6 +66,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     ...parts,
     policies,
     listedClients: compileListedClients(parts.naming.apiKeys),
+    keysInStore: parts.naming.keysInStore === true,
     hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
     has: (name) => byName.has(name),
     hasPlan: (plan) => plans.has(plan),

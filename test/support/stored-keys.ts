@@ -1,0 +1,54 @@
+/** Keys in a store, in this process. */
+import { StoreError } from '../../src/gateway/core/counting/store.ts';
+import type { KeyRecord, StoredKeys } from '../../src/gateway/keys/stored-keys.ts';
+
+/** `isDown`: every call but those of checks fails. */
+export function storedKeys(): StoredKeys & { isDown: boolean; readonly all: readonly KeyRecord[] } {
+  const records = new Map<string, KeyRecord>();
+  const known = new Map<string, KeyRecord>();
+  const up = async () => {
+    if (keys.isDown) throw new StoreError('connection', 'is down');
+  };
+  const keys = {
+    isDown: false,
+    get all() {
+      return [...records.values()];
+    },
+    find(digest: string) {
+      const found = keys.isDown ? undefined : records.get(digest);
+      if (found !== undefined) known.set(found.partition, found);
+      return found;
+    },
+    lookUp: () => undefined,
+    clientOf: (partition: string) => known.get(partition),
+    async put(given: readonly KeyRecord[]) {
+      await up();
+      for (const each of given) records.set(each.digest, each);
+    },
+    async ofId(id: string) {
+      await up();
+      return keys.all.filter((each) => each.id === id);
+    },
+    async ofDigest(digest: string) {
+      await up();
+      return records.get(digest);
+    },
+    async change(id: string, change: Partial<KeyRecord>) {
+      await keys.put((await keys.ofId(id)).map((each) => ({ ...each, ...change })));
+      return keys.ofId(id);
+    },
+    async remove(given: readonly Pick<KeyRecord, 'id' | 'digest'>[]) {
+      await up();
+      return given.filter(({ digest }) => records.delete(digest)).length;
+    },
+    async list(after: string | undefined, count: number) {
+      await up();
+      const sorted = keys.all.toSorted((a, b) => (a.id + a.digest < b.id + b.digest ? -1 : 1));
+      const rest = sorted.filter((each) => after === undefined || each.id + each.digest > after);
+      const page = rest.slice(0, count);
+      const last = page.at(-1);
+      return { keys: page, next: rest.length > count && last ? last.id + last.digest : undefined };
+    },
+  };
+  return keys;
+}
