@@ -37,7 +37,8 @@ export class RedisKeyChanges {
 
   async announce(digests: readonly string[]): Promise<void> {
     await this.#add(digests);
-    await this.#call('publish', KEYS_CHANNEL, '');
+    // If the account may not publish, gateways read the change at their next interval.
+    await this.#call('publish', KEYS_CHANNEL, '').catch(() => {});
   }
 
   async since(version: string | undefined): Promise<ChangedKeys> {
