@@ -197,7 +197,7 @@ describe.each(KINDS)('keys in %s', (_, kind) => {
       await promise;
       await book.refresh();
       const planOf = async (key: string) => {
-        await book.lookUp([digestOf(key)], 'i.address');
+        await book.lookUp([digestOf(key)], () => 'i.address');
         return book.find(digestOf(key))?.plan;
       };
       return { book, events, planOf, deafen: () => subscriber.disconnect() };
@@ -405,13 +405,13 @@ describe.each(KINDS)('keys in %s', (_, kind) => {
       const store = new RedisKeyStore({ client, connection, events: observedKeyEvents() });
       const book = bookOn(store);
       await book.put([keyRecord('acme'), keyRecord('beta')]);
-      await book.lookUp([digestOf('acme')], 'i.address');
+      await book.lookUp([digestOf('acme')], () => 'i.address');
       disconnect();
       await waitUntil('it is closed', async () => client.status !== 'ready');
       await expect(book.put([keyRecord('acme')])).rejects.toThrow(StoreError);
       await expect(book.ofId('acme')).rejects.toThrow(StoreError);
       await expect(book.refresh()).rejects.toThrow(StoreError);
-      await book.lookUp([digestOf('beta')], 'i.address');
+      await book.lookUp([digestOf('beta')], () => 'i.address');
       expect(book.find(digestOf('beta'))).toBeUndefined();
       // What was known stays known.
       expect(book.find(digestOf('acme'))?.plan).toBe('free');

@@ -50,7 +50,7 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
     });
     expect(await connect()).toBe('counts');
     const planOf = async (key: string) => {
-      await keys.lookUp([digestOf(key)], ADDRESS);
+      await keys.lookUp([digestOf(key)], () => ADDRESS);
       return keys.find(digestOf(key))?.plan;
     };
     return { keys, planOf };
@@ -145,9 +145,9 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
       );
       redis.signal('SIGSTOP');
       try {
-        await gateway.keys.lookUp([digestOf('beta')], ADDRESS);
+        await gateway.keys.lookUp([digestOf('beta')], () => ADDRESS);
         // Its deadline has passed, so the next ones go on without it.
-        expect(gateway.keys.lookUp([digestOf('gamma')], ADDRESS)).toBeUndefined();
+        expect(gateway.keys.lookUp([digestOf('gamma')], () => ADDRESS)).toBeUndefined();
       } finally {
         redis.signal('SIGCONT');
       }

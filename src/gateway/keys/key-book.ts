@@ -40,7 +40,7 @@ export class KeyBook implements StoredKeys {
   }
 
   lookUp(digests: readonly string[], addressOf: () => string): Promise<void> | undefined {
-    return this.#lookUps.lookUp(digests, addressOf());
+    return this.#lookUps.lookUp(digests, addressOf);
   }
 
   clientOf(partition: string): StoredKey | undefined {

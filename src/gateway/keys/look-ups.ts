@@ -51,8 +51,10 @@ export class LookUps {
   }
 
   /** As `KeyDirectory.lookUp`. */
-  lookUp(digests: readonly string[], address: string): Promise<void> | undefined {
+  lookUp(digests: readonly string[], addressOf: () => string): Promise<void> | undefined {
     const { known } = this.#options;
+    if (digests.every((digest) => known.has(digest))) return undefined;
+    const address = addressOf();
     let outcomes: Promise<Outcome>[] | undefined;
     let hasBegun = false;
     for (const digest of digests) {

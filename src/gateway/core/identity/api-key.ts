@@ -29,7 +29,7 @@ export interface ApiKey extends ClaimedIdentity {
   readonly endsMs: number;
 }
 
-export type KeySource = 'file' | 'store';
+type KeySource = 'file' | 'store';
 
 export interface ApiKeyConfig {
   readonly apiKeyHeader: string;

@@ -54,7 +54,7 @@ export interface Identity {
   readonly lookUpKey: (request: CheckRequest, context: CheckContext) => Promise<void> | undefined;
 }
 
-export type IdentityResolver = (request: CheckRequest, context: CheckContext) => ClientIdentity;
+type IdentityResolver = (request: CheckRequest, context: CheckContext) => ClientIdentity;
 
 export function compileIdentity(config: IdentityConfig): Identity {
   const { sources, keysInStore } = config;

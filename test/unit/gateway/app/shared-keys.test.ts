@@ -28,7 +28,7 @@ test('without Redis, a key that is added, changed and removed is so at once', as
   const { keys } = setUp(true);
   const acme = keyRecord('acme');
   const planOf = async () => {
-    await keys.lookUp([acme.digest], 'i.address');
+    await keys.lookUp([acme.digest], () => 'i.address');
     return keys.find(acme.digest)?.plan;
   };
   expect(await planOf()).toBeUndefined();

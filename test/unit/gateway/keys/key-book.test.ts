@@ -56,7 +56,7 @@ test('a change that fails leaves what is known, and is known once it was repeate
   const store = new MemoryKeyStore();
   const book = bookOn(store);
   await book.put([ACME]);
-  await book.lookUp([ACME.digest], 'a');
+  await book.lookUp([ACME.digest], () => 'a');
   const { replace } = store;
   store.replace = async () => {
     throw new StoreError('timeout', 'late');
@@ -65,7 +65,7 @@ test('a change that fails leaves what is known, and is known once it was repeate
   expect(book.find(ACME.digest)?.plan).toBe('free');
   store.replace = replace;
   await book.change('acme', { plan: 'pro' });
-  await book.lookUp([ACME.digest], 'a');
+  await book.lookUp([ACME.digest], () => 'a');
   expect(book.find(ACME.digest)?.plan).toBe('pro');
 });
 

@@ -49,7 +49,7 @@ function setUp(records: readonly KeyRecord[] = []) {
   const idOf = (digest: string) => known.find(digest)?.id;
   /** Looks a key up for a request, and resolves to its id once the request goes on. */
   const ask = async (key: string, address = 'a') => {
-    await lookUps.lookUp([digestOf(key)], address);
+    await lookUps.lookUp([digestOf(key)], () => address);
     return idOf(digestOf(key));
   };
   const answerAll = async () => {
@@ -78,7 +78,7 @@ describe('one call', () => {
     expect(await Promise.all(asked)).toEqual(['acme', 'beta', undefined, 'acme', 'beta']);
     expect(events.lookedUp.mock.calls).toEqual([[3, 2]]);
     for (const key of ['acme', 'beta', 'invented']) {
-      expect(lookUps.lookUp([digestOf(key)], 'a')).toBeUndefined();
+      expect(lookUps.lookUp([digestOf(key)], () => 'a')).toBeUndefined();
     }
   });
 
@@ -117,7 +117,7 @@ describe('a late answer', () => {
     await calls[0]?.answer();
     expect(idOf(ACME.digest)).toBe('acme');
     // That there is no such key is not remembered.
-    expect(lookUps.lookUp([digestOf('invented')], 'a')).toBeDefined();
+    expect(lookUps.lookUp([digestOf('invented')], () => 'a')).toBeDefined();
   });
 
   test('is not followed by further calls until it came', async () => {
@@ -127,7 +127,7 @@ describe('a late answer', () => {
     await vi.advanceTimersByTimeAsync(DEADLINE_MS);
     await nextTurn();
     await asked;
-    expect(lookUps.lookUp([ACME.digest], 'a')).toBeUndefined();
+    expect(lookUps.lookUp([ACME.digest], () => 'a')).toBeUndefined();
     // This one was asked for before, and its request goes on at once as well.
     expect(await ask('invented')).toBeUndefined();
     expect(calls).toHaveLength(1);
@@ -201,7 +201,7 @@ describe('invented keys', () => {
     const invent = async (count: number, from: number) => {
       let lookedUp = 0;
       for (let i = 0; i < count; i++) {
-        if (lookUps.lookUp([digestOf(`${from + i}`)], 'a') === undefined) continue;
+        if (lookUps.lookUp([digestOf(`${from + i}`)], () => 'a') === undefined) continue;
         lookedUp++;
         await nextTurn();
         await answerAll();
@@ -229,7 +229,7 @@ describe('invented keys', () => {
     expect(await Promise.all(asked)).toEqual(customers.map(({ id }) => id));
     known.forget(undefined);
     for (const [i, { digest }] of customers.entries()) {
-      const more = lookUps.lookUp([digestOf(`signature ${i}`), digest], 'a');
+      const more = lookUps.lookUp([digestOf(`signature ${i}`), digest], () => 'a');
       await nextTurn();
       await answerAll();
       await more;
@@ -250,7 +250,7 @@ describe('invented keys', () => {
   test('wait in bounds: beyond them, keys are unlisted', async () => {
     const { answerAll, lookUps, events } = setUp();
     const begun = Array.from({ length: 6_000 }, (_, i) =>
-      lookUps.lookUp([digestOf(`${i}`)], `${i}`),
+      lookUps.lookUp([digestOf(`${i}`)], () => `${i}`),
     );
     expect(begun.filter((each) => each !== undefined)).toHaveLength(5_000);
     expect(events.lookUpRefused).toHaveBeenCalledTimes(1_000);
