@@ -146,7 +146,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'settling.ts',
     'signing-keys.ts',
     'token-size.ts',
-    'token.ts',
   ],
   'gateway/stores': [
     'denial-cache.ts',

@@ -124,7 +124,8 @@ export class VirtualGateway {
   async settle(token: string, outcome: RequestOutcome): Promise<SettleVerdict> {
     const verdict = this.#settling.settle(token, outcome, 'settle');
     const turn = new Promise<'waiting'>((resolve) => setImmediate(resolve, 'waiting'));
-    return await Promise.race([verdict, turn]);
+    const settled = await Promise.race([verdict, turn]);
+    return typeof settled === 'object' ? settled.result : settled;
   }
 
   /** For what operators change. Nobody was denied before, so there is no denial to name. */

@@ -1,6 +1,6 @@
 /** Applies the outcome of a request to the counters that its token names. */
 import { KEY_PREFIX } from '../core/counting/descriptor.ts';
-import { type Outcome, unitsOf } from '../core/counting/outcome.ts';
+import { missingUnit, type Outcome, unitsOf } from '../core/counting/outcome.ts';
 import type { ReservedPart } from '../core/counting/reservation.ts';
 import type {
   SettledPart,
@@ -9,7 +9,7 @@ import type {
   SettleResult,
 } from '../core/counting/settlement.ts';
 import { StoreError } from '../core/counting/store.ts';
-import type { Channel, SettleVerdict } from './channel.ts';
+import type { Channel, SettleVerdict, UnitsMissing } from './channel.ts';
 import type { OpenedToken } from './token.ts';
 import { WaitingSettlements } from './waiting.ts';
 
@@ -61,7 +61,7 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
     return verdict;
   };
   return {
-    async apply(reported: Reported): Promise<SettleVerdict> {
+    async apply(reported: Reported): Promise<SettleVerdict | UnitsMissing> {
       const { mode, gateway: countedBy } = reported.opened;
       const own = countedBy === gateway ? local : undefined;
       const target = mode === 'local' ? own : store;
@@ -69,7 +69,8 @@ export function createApply({ store, local, gateway, events, ...options }: Apply
       if (own !== undefined && target !== own) void correctLocally(own, reported, events);
       const settlement = settlementOf(reported);
       try {
-        return conclude(reported, await target.settle(settlement), events);
+        const verdict = conclude(reported, await target.settle(settlement), events);
+        return verdict === 'settled' ? settledWith(reported) : verdict;
       } catch (error) {
         if (target !== store || !(error instanceof StoreError)) {
           events.failed(error);
@@ -119,6 +120,15 @@ function settlementOf({ opened, parts, outcome }: Reported): Settlement {
       return { key, quota, momentMs, reserved: units, used };
     }),
   };
+}
+
+function settledWith({ parts, outcome }: Reported): 'settled' | UnitsMissing {
+  const missing: string[] = [];
+  for (const { limit } of parts) {
+    const unit = limit.afterwards && missingUnit(limit.afterwards, outcome);
+    if (unit !== undefined && !missing.includes(unit)) missing.push(unit);
+  }
+  return missing.length === 0 ? 'settled' : { result: 'settled', missingUnits: missing };
 }
 
 /** If parts end differently, the first of these wins. */

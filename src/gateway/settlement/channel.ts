@@ -23,9 +23,15 @@ export type SettleVerdict =
   | 'elsewhere'
   | 'lost';
 
+/** It was settled, but its units lack these: limits that count them charged what an unknown outcome costs. */
+export interface UnitsMissing {
+  readonly result: 'settled';
+  readonly missingUnits: readonly string[];
+}
+
 /** Never rejects. If parts of one token end differently, `settled` wins. */
 export type Settle = (
   token: string,
   outcome: Outcome,
   channel: Channel,
-) => SettleVerdict | Promise<SettleVerdict>;
+) => SettleVerdict | Promise<SettleVerdict | UnitsMissing>;

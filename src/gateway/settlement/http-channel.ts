@@ -1,5 +1,5 @@
 /** `POST /settle`: applications report what requests turned out to cost. */
-import type { Settle, SettleVerdict } from './channel.ts';
+import type { Settle, SettleVerdict, UnitsMissing } from './channel.ts';
 import { MalformedReport, type Report, type Reports, readReports } from './reports.ts';
 
 interface SettleAnswer {
@@ -53,7 +53,8 @@ function reportsIn(written: string): Reports | MalformedReport {
   }
 }
 
-function resultOf(result: SettleVerdict) {
+function resultOf(result: SettleVerdict | UnitsMissing) {
+  if (typeof result === 'object') return { result: 'settled', missing_units: result.missingUnits };
   return result === 'settled' ? { result } : { result, reason: REASONS[result] };
 }
 

@@ -3,7 +3,7 @@
  * order keeps the meaning of tokens, and a limit that is no longer there has no name.
  */
 import { hash } from 'node:crypto';
-import type { Limit, Policy } from '../core/policy.ts';
+import { formsOf, type Limit, type Policy } from '../core/policy.ts';
 import { digits } from './digits.ts';
 
 /** Characters of base64url: 48 bits. */
@@ -22,7 +22,8 @@ const indexes = new WeakMap<readonly Policy[], ReadonlyMap<LimitName, Limit>>();
 export function limitNames(policy: Policy): ReadonlyMap<Limit, LimitName> {
   let names = namesByPolicy.get(policy);
   if (names === undefined) {
-    names = new Map(limitLists(policy).flatMap(([plan, limits]) => namesOf(policy, plan, limits)));
+    const lists = [[null, policy.limits] as const, ...policy.plans];
+    names = new Map(lists.flatMap(([plan, limits]) => namesOf(policy, plan, limits)));
     namesByPolicy.set(policy, names);
   }
   return names;
@@ -39,14 +40,6 @@ export function limitIndex(policies: readonly Policy[]): ReadonlyMap<LimitName, 
   return index;
 }
 
-/** Each list of limits that a client may have, with its plan. */
-export function limitLists({
-  limits,
-  plans,
-}: Policy): (readonly [plan: string | null, limits: readonly Limit[]])[] {
-  return [[null, limits], ...plans];
-}
-
 function namesOf(policy: Policy, plan: string | null, limits: readonly Limit[]) {
   return limits
     .filter(({ afterwards }) => afterwards !== undefined)
@@ -60,12 +53,6 @@ function namesOf(policy: Policy, plan: string | null, limits: readonly Limit[]) 
 
 function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, DIGEST_LENGTH);
-}
-
-/** A limit, and what stands for it when it counts more than one client. */
-function formsOf(limit: Limit): Limit[] {
-  const { wider, unverified } = limit;
-  return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
 }
 
 /** The label ends with the form: `login:ip:5min:unverified:ipv6-56`. */

@@ -3,9 +3,10 @@
  * with the key can settle it and nobody can make one.
  *
  * Characters, where numbers are digits of six bits: version 1, key id 6, moment 7 (milliseconds since the epoch), life 3
- * (seconds), gateway 8, serial number 6, mode 1; the partitions, a count of 1 and each without its dot; for each limit its
- * digest 8, its units and how many milliseconds after the moment they were taken, and a count, all as varints, then as many
- * pairs of form 2 and number of the partition 1; the first 22 characters of the signature.
+ * (seconds), gateway 8, serial number 6, mode 1; the partitions, a count and each without its dot; the places, a count, and of
+ * each the number of its partition and, in 4, how many milliseconds after the moment its units were taken: groups, and slots
+ * of a cluster, are taken one after the other; for each limit its digest 8, its units and a count, then as many pairs of form 2
+ * and number of the place; the first 22 characters of the signature. Counts, numbers and units are varints.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Reservation } from '../core/counting/reservation.ts';
@@ -14,8 +15,11 @@ import { DigitReader, digits, varint } from './digits.ts';
 import { DIGEST_LENGTH, FORM_LENGTH, type LimitName } from './limit-names.ts';
 import { KEY_ID_LENGTH, type SigningKeys } from './signing-keys.ts';
 
-/** Characters. Proxies pass on headers of this length. */
-export const LONGEST_TOKEN = 600;
+/**
+ * Characters: as many as Node and HAProxy take for all headers of a request. `check` allows far fewer for the requests of each
+ * policy, but a path that servers read in several ways, or that was rewritten, has the policies of all its readings.
+ */
+const LONGEST_READ = 16_384;
 
 const VERSION = digits(1, 1);
 export const GATEWAY_LENGTH = 8;
@@ -23,6 +27,9 @@ const HEAD_LENGTH = 32;
 /** 132 bits. */
 const MAC_LENGTH = 22;
 const PARTITION_DIGEST_LENGTH = 22;
+const DELAY_LENGTH = 4;
+/** Four hours and a half: only clocks of a cluster's nodes that are wrong differ by more. */
+const LONGEST_DELAY_MS = 64 ** DELAY_LENGTH - 1;
 /** As many characters of the signature name a settlement. */
 const ID_LENGTH = 16;
 const MODES = ['enforced', 'local'] as const;
@@ -51,20 +58,15 @@ export interface OpenedToken extends TokenBody {
   readonly id: string;
 }
 
-/** `endsMs` is rounded up to whole seconds after the first moment. Parts that do not fit are left out, the last ones first. */
+/** `endsMs` is rounded up to whole seconds after the first moment. */
 export function sealToken(body: TokenBody, keys: SigningKeys): string {
   const { id, key } = keys.current();
   const momentMs = firstMoment(body.parts);
-  let parts = body.parts;
-  let written = writtenParts(parts);
-  while (written.length > LONGEST_TOKEN - HEAD_LENGTH - MAC_LENGTH) {
-    parts = parts.slice(0, -1);
-    written = writtenParts(parts);
-  }
   const lifeSeconds = Math.ceil((body.endsMs - momentMs) / 1000);
   const times = digits(momentMs, 7) + digits(lifeSeconds, 3);
   const mode = digits(MODES.indexOf(body.mode), 1);
-  const signed = VERSION + id + times + body.gateway + digits(body.serial, 6) + mode + written;
+  const head = VERSION + id + times + body.gateway + digits(body.serial, 6) + mode;
+  const signed = head + writtenParts(body.parts);
   return signed + signatureOf(signed, key);
 }
 
@@ -75,7 +77,7 @@ export function tokenLength(parts: readonly TokenPart[]): number {
 
 /** Costs one signature at most, and none for a text that is too long or names no key. */
 export function openToken(token: string, keys: SigningKeys): OpenedToken | 'malformed' | 'forged' {
-  if (token.length > LONGEST_TOKEN || !WELL_FORMED.test(token)) return 'malformed';
+  if (token.length > LONGEST_READ || !WELL_FORMED.test(token)) return 'malformed';
   const key = keys.find(token.slice(VERSION.length, VERSION.length + KEY_ID_LENGTH));
   if (key === undefined) return 'forged';
   const signed = token.slice(0, -MAC_LENGTH);
@@ -100,32 +102,37 @@ function firstMoment(parts: readonly TokenPart[]): number {
 function writtenParts(parts: readonly TokenPart[]): string {
   const firstMs = firstMoment(parts);
   const partitions: string[] = [];
-  for (const { partition } of parts) {
-    if (!partitions.includes(partition)) partitions.push(partition);
-  }
-  let text = digits(partitions.length, 1);
-  for (const each of partitions) text += each.charAt(0) + each.slice(2);
+  const places: string[] = [];
+  let limits = '';
   // All names of a client follow one another.
   for (let i = 0; i < parts.length; ) {
     const first = parts[i] as TokenPart;
     let pairs = '';
     let count = 0;
     for (let part = parts[i]; part !== undefined && isAlike(part, first); part = parts[++i]) {
-      pairs += part.name.slice(DIGEST_LENGTH) + digits(partitions.indexOf(part.partition), 1);
+      const delayMs = Math.min(part.momentMs - firstMs, LONGEST_DELAY_MS);
+      const partition = varint(numberIn(partitions, part.partition));
+      const place = numberIn(places, partition + digits(delayMs, DELAY_LENGTH));
+      pairs += part.name.slice(DIGEST_LENGTH) + varint(place);
       count++;
     }
-    text += first.name.slice(0, DIGEST_LENGTH) + varint(first.units);
-    text += varint(first.momentMs - firstMs) + varint(count) + pairs;
+    limits += first.name.slice(0, DIGEST_LENGTH) + varint(first.units) + varint(count) + pairs;
   }
-  return text;
+  let text = varint(partitions.length);
+  for (const each of partitions) text += each.charAt(0) + each.slice(2);
+  text += varint(places.length);
+  for (const each of places) text += each;
+  return text + limits;
 }
 
-function isAlike({ name, units, momentMs }: TokenPart, other: TokenPart): boolean {
-  return (
-    units === other.units &&
-    momentMs === other.momentMs &&
-    name.startsWith(other.name.slice(0, DIGEST_LENGTH))
-  );
+/** Where a table has an entry. A new one is added. */
+function numberIn(table: string[], entry: string): number {
+  const known = table.indexOf(entry);
+  return known === -1 ? table.push(entry) - 1 : known;
+}
+
+function isAlike({ name, units }: TokenPart, other: TokenPart): boolean {
+  return units === other.units && name.startsWith(other.name.slice(0, DIGEST_LENGTH));
 }
 
 /** Undefined only if another version of headgate has signed something else. */
@@ -136,22 +143,30 @@ function readBody(reader: DigitReader): TokenBody | undefined {
   const gateway = reader.text(GATEWAY_LENGTH);
   const serial = reader.digits(6);
   const mode = MODES[reader.digits(1)];
-  const partitions: string[] = [];
-  for (let left = reader.digits(1); left > 0; left--) partitions.push(readPartition(reader));
+  const partitions = readTable(reader, () => readPartition(reader));
+  const places = readTable(reader, () => ({
+    partition: partitions[reader.varint()],
+    momentMs: firstMs + reader.digits(DELAY_LENGTH),
+  }));
   const parts: TokenPart[] = [];
   while (!reader.isAtEnd) {
     const digest = reader.text(DIGEST_LENGTH);
     const units = reader.varint();
-    const momentMs = firstMs + reader.varint();
-    for (let left = reader.varint(); left > 0; left--) {
+    for (let left = reader.varint(); left > 0 && !reader.isCut; left--) {
       const name = digest + reader.text(FORM_LENGTH);
-      const partition = partitions[reader.digits(1)];
-      if (partition === undefined) return undefined;
-      parts.push({ name, partition, units, momentMs });
+      const place = places[reader.varint()];
+      if (place?.partition === undefined) return undefined;
+      parts.push({ name, partition: place.partition, units, momentMs: place.momentMs });
     }
   }
   if (mode === undefined || reader.isCut) return undefined;
   return { endsMs, gateway, serial, mode, parts };
+}
+
+function readTable<T>(reader: DigitReader, read: () => T): T[] {
+  const table: T[] = [];
+  for (let left = reader.varint(); left > 0 && !reader.isCut; left--) table.push(read());
+  return table;
 }
 
 function readPartition(reader: DigitReader): string {

@@ -40,18 +40,22 @@ export function readToken(text: string): ReadToken {
   const firstMs = number(7);
   const endsMs = firstMs + 1_000 * number(3);
   take(8 + 6 + 1);
-  const partitions = Array.from({ length: number(1) }, () => {
+  const partitions = Array.from({ length: varint() }, () => {
     const letter = take(1);
     return letter === 'g' ? letter : `${letter}.${take(22)}`;
   });
+  const places = Array.from({ length: varint() }, () => ({
+    partition: partitions[varint()] ?? '',
+    momentMs: firstMs + number(4),
+  }));
   const parts: TokenPart[] = [];
   while (at < end) {
     const digest = Buffer.from(take(8), 'base64url').toString('hex');
-    const [units, momentMs] = [varint(), firstMs + varint()];
+    const units = varint();
     for (let left = varint(); left > 0; left--) {
       const form = number(2);
-      const partition = partitions[number(1)] ?? '';
-      parts.push({ digest, form, partition, units, momentMs });
+      const place = places[varint()] ?? { partition: '', momentMs: 0 };
+      parts.push({ digest, form, units, ...place });
     }
   }
   return { id: text.slice(end, end + ID_LENGTH), endsMs, parts };

@@ -1,5 +1,4 @@
-import { LONGEST_TOKEN } from '../../settlement/token.ts';
-import { largestToken } from '../../settlement/token-size.ts';
+import { LONGEST_TOKEN, largestToken } from '../../settlement/token-size.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
 import { compilePolicies, type KnownRanges } from './compile.ts';

@@ -92,7 +92,7 @@ function reservedBy(
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
+export function limitsFor(policy: Policy, { plan }: Pick<CountedClient, 'plan'>): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
 

@@ -56,6 +56,13 @@ export function unitsOf(
   return Number.isSafeInteger(units) && units >= 0 ? units : Math.max(unknown ?? 0, reserved);
 }
 
+/** The unit that is charged as unknown although the outcome tells units: most likely it is spelled differently there. */
+export function missingUnit({ unit, refund }: Afterwards, outcome: Outcome): string | undefined {
+  if (unit === undefined || outcome.units === undefined || outcome.units.has(unit))
+    return undefined;
+  return refund !== undefined && isRefunded(refund, outcome) ? undefined : unit;
+}
+
 function isRefunded({ status, headers, locations }: Refund, outcome: Outcome): boolean {
   if (outcome.status !== undefined && status.has(outcome.status)) return true;
   for (const [name, value] of headers) if (outcome.headers?.get(name) === value) return true;

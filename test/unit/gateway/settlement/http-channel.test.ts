@@ -68,6 +68,12 @@ describe('one report', () => {
     },
   );
 
+  test('is answered with the units that it lacks', async () => {
+    const lacking = settleOverHttp(async () => ({ result: 'settled', missingUnits: ['tokens'] }));
+    const { body } = await lacking('{"token":"a","units":{"token":5}}');
+    expect(JSON.parse(body)).toEqual({ result: 'settled', missing_units: ['tokens'] });
+  });
+
   test.each([100, 599])('may have the status %d', async (code) => {
     expect((await sent({ token: 'a', status: code })).status).toBe(200);
   });

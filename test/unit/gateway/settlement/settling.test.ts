@@ -119,6 +119,36 @@ describe('a settlement', () => {
     expect(await gateway().settle(token, { status: 204 }, 'settle')).toBe('repeated');
   });
 
+  test('names the units that it lacks, if it has others: they may be misspelled', async () => {
+    const settled = (outcome: Outcome) => gateway().settle(tokenOf(), outcome, 'settle');
+    const units = new Map([['token', 5]]);
+    expect(await settled({ units })).toEqual({ result: 'settled', missingUnits: ['tokens'] });
+    expect(store.settled[0]?.parts[0]?.used).toBe(8_000);
+    expect(counted.at(-1)).toBe('completions settle settled');
+    expect(await settled({ status: 200 })).toBe('settled');
+    expect(await settled({ units: new Map([...units, ['tokens', 5]]) })).toBe('settled');
+  });
+
+  test.each([
+    ['all that is missing, each once', { status: 401 }, ['tokens', 'images']],
+    ['none for what is refunded', { status: 204 }, ['images']],
+  ])('names %s, also if nothing was reserved', async (_, outcome, missingUnits) => {
+    const charging = { unit: 'tokens', reserve: 0, unknown: undefined, refund: REFUND.refund };
+    const limits = [
+      limitOf({ afterwards: charging }),
+      limitOf({ afterwards: charging, window: '2h', windowMs: 7_200_000 }),
+      limitOf({ afterwards: { ...charging, unit: 'images', refund: undefined } }),
+      limitOf({ afterwards: REFUND, window: '3h', windowMs: 10_800_000 }),
+    ];
+    current = { policies: [settlingPolicy({ limits })] };
+    const token = tokenOf([...(current.policies[0] as Policy).limits]);
+    const units = new Map([['token', 5]]);
+    expect(await gateway().settle(token, { ...outcome, units }, 'settle')).toEqual({
+      result: 'settled',
+      missingUnits,
+    });
+  });
+
   test('is one for all parts, and reported for each policy', async () => {
     const login = settlingPolicy({ name: 'login', limits: [limitOf({ afterwards: REFUND })] });
     current = { policies: [settlingPolicy(), login] };

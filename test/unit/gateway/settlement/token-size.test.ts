@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
-import type { Limit, Policy } from '../../../../src/gateway/core/policy.ts';
+import {
+  type CountedClient,
+  describe,
+  partitionOf,
+} from '../../../../src/gateway/core/counting/descriptor.ts';
+import type { Policy } from '../../../../src/gateway/core/policy.ts';
 import { limitNames } from '../../../../src/gateway/settlement/limit-names.ts';
 import { listedKeys } from '../../../../src/gateway/settlement/signing-keys.ts';
-import {
-  LONGEST_TOKEN,
-  sealToken,
-  type TokenPart,
-} from '../../../../src/gateway/settlement/token.ts';
-import { largestToken } from '../../../../src/gateway/settlement/token-size.ts';
-import { NOON_MS } from '../../../support/requests.ts';
-import { limitOf, partition, settlingPolicy } from '../../../support/settling.ts';
+import { openToken, sealToken, type TokenPart } from '../../../../src/gateway/settlement/token.ts';
+import { LONGEST_TOKEN, largestToken } from '../../../../src/gateway/settlement/token-size.ts';
+import { NOON_MS, SALTS } from '../../../support/requests.ts';
+import { ALICE, limitOf, partition, settlingPolicy } from '../../../support/settling.ts';
 
 const KEYS = listedKeys(['a key of this test, at least 32 characters']);
 const HOUR = limitOf();
@@ -24,39 +25,78 @@ const windows = (count: number, parts: Parameters<typeof limitOf>[0] = {}) =>
     limitOf({ ...parts, window: `${i + 1}h`, windowMs: (i + 1) * 3_600_000 }),
   );
 
-/** The token of a client with an unverified key, around midnight. */
-function tokenAtMidnight({ limits: [limit], ...policy }: Policy): string {
-  const { unverified, keySuffix } = limit as Limit;
-  const names = limitNames({ ...policy, limits: [limit as Limit] });
-  expect(keySuffix).not.toBe('');
-  const part = (form: Limit, name: string): TokenPart => ({
-    ...{
-      name: names.get(form) as string,
-      partition: name,
-      units: (limit as Limit).quota.burst,
-      momentMs: NOON_MS,
-    },
+/** The forms of a limit reserve different numbers if a request asks for more than all of them hold. */
+const ASKS = {
+  unit: 'tokens',
+  reserve: { header: 'x-reserve' },
+  unknown: 8_000,
+  refund: undefined,
+} as const;
+
+/** Its key is not listed, it has no user, and all of its names change just now. */
+const NEWCOMER = (() => {
+  const names = (text: string) => ({
+    daily: { current: partition('i', text), previous: partition('i', `${text}-before`) },
+    long: { current: partition('i', `${text}-long`), previous: partition('i', `${text}-longer`) },
   });
-  const forms = [unverified as Limit, ...(unverified as Limit).wider];
-  const parts = [
-    part(limit as Limit, partition('k', 'alice')),
-    ...forms.flatMap((form, i) => [
-      part(form, partition('i', `before${i}`)),
-      part(form, partition('i', `after${i}`)),
-    ]),
-  ];
-  return sealToken(
-    { endsMs: NOON_MS, gateway: 'abcdefgh', serial: 1, mode: 'enforced', parts },
-    KEYS,
+  const wider = ['56', '48'].map((text) => ({ ...names(text), wider: [] }));
+  return {
+    ...({ kind: 'api_key', user: undefined, plan: undefined, untrustedProxy: false } as const),
+    address: { ...names('address'), wider },
+    apiKey: { partition: ALICE, unverified: true },
+    headers: new Map([['header:x-tenant', { partition: partition('h', 'a'), unverified: true }]]),
+  } satisfies CountedClient;
+})();
+
+/** What it reserves if each policy is taken at another moment, as those in shadow mode are. */
+function partsOf(policies: readonly Policy[], plan?: string): TokenPart[] {
+  const startMs = SALTS.daily.startMs;
+  const context = {
+    salts: { ...SALTS, long: { ...SALTS.long, startMs } },
+    nowMs: startMs,
+    headers: { 'x-reserve': `${2 ** 50}` },
+  };
+  return policies.flatMap((policy, i) =>
+    describe([policy], { ...NEWCOMER, plan }, context).map(({ source, key, cost }) => ({
+      name: limitNames(policy).get(source) as string,
+      ...{ partition: partitionOf(key), units: cost, momentMs: NOON_MS + 3_600_000 * i },
+    })),
   );
 }
 
-test('the largest token has both names of a client around midnight, its networks and its key', () => {
-  const policy = settlingPolicy();
-  const real = tokenAtMidnight(policy).length;
-  expect(largestToken([policy])).toBeGreaterThanOrEqual(real);
-  expect(largestToken([policy])).toBeLessThan(real + 24);
-});
+test.each<[string, Policy[], plan?: string]>([
+  ['one limit', [settlingPolicy()]],
+  ['as many limits as fit', [settlingPolicy({ limits: windows(10) })]],
+  ['limits of a day and of a month', [settlingPolicy({ limits: [HOUR, MONTH] })]],
+  [
+    'a request that says what it reserves',
+    [settlingPolicy({ limits: windows(2, { afterwards: ASKS }) })],
+  ],
+  ['a plan', [settlingPolicy({ plans: { pro: windows(5) } })], 'pro'],
+  [
+    'several kinds of clients',
+    [
+      settlingPolicy({
+        limits: (['client', 'api_key', 'ip', 'user', 'global', 'header:x-tenant'] as const).map(
+          (per) => limitOf({ per }),
+        ),
+      }),
+    ],
+  ],
+  [
+    'another policy that always applies',
+    [settlingPolicy({ limits: windows(3) }), settlingPolicy({ name: 'all', limits: windows(2) })],
+  ],
+])(
+  'the largest token is that of a newcomer at midnight, and has all parts: %s',
+  (_, policies, plan) => {
+    const parts = partsOf(policies, plan);
+    const body = { gateway: 'abcdefgh', serial: 1, mode: 'enforced' } as const;
+    const token = sealToken({ endsMs: NOON_MS, ...body, parts }, KEYS);
+    expect(openToken(token, KEYS)).toMatchObject({ parts });
+    expect(token).toHaveLength(largestToken(policies));
+  },
+);
 
 test('the example with an hour and a month of tokens fits, and so do sixteen limits of users or of all', () => {
   const fitting = [

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { digits, varint } from '../../../../src/gateway/settlement/digits.ts';
 import { listedKeys } from '../../../../src/gateway/settlement/signing-keys.ts';
 import {
-  LONGEST_TOKEN,
   openToken,
   sealToken,
   type TokenBody,
@@ -80,7 +79,7 @@ describe('a token', () => {
       gateway: fc.constant(BODY.gateway),
       serial: fc.nat(2 ** 32 - 1),
       mode: fc.constantFrom('enforced' as const, 'local' as const),
-      parts: fc.array(anyPart, { minLength: 1, maxLength: 8 }),
+      parts: fc.array(anyPart, { minLength: 1, maxLength: 80 }),
     });
     fc.assert(
       fc.property(body, (given) => {
@@ -111,17 +110,29 @@ describe('a token', () => {
     expect(tokenLength(limits) - tokenLength([part()])).toBeLessThan(20 * 23);
   });
 
-  test('has at most 600 characters: the last parts are left out', () => {
-    const parts = Array.from({ length: 40 }, (_, i) =>
-      part({ partition: partition('i', `n${i}`) }),
+  test('names a moment once for each partition, however many limits it has', () => {
+    const partsAt = (momentMs: number) =>
+      Array.from({ length: 20 }, (_, i) => part({ name: `limit0${10 + i}AA`, momentMs }));
+    const one = partsAt(NOON_MS);
+    const [, ...later] = partsAt(NOON_MS + 7_000);
+    const longer = tokenLength([...one, ...later]) - tokenLength([...one, ...one.slice(1)]);
+    expect(longer).toBe(5);
+  });
+
+  test('has all parts, however many these are', () => {
+    const parts = Array.from({ length: 300 }, (_, i) =>
+      part({ partition: partition('i', `n${i}`), momentMs: NOON_MS + i }),
     );
     const token = sealToken({ ...BODY, parts }, KEYS);
-    expect(tokenLength(parts)).toBeGreaterThan(LONGEST_TOKEN);
-    expect(token.length).toBeLessThanOrEqual(LONGEST_TOKEN);
-    const opened = openToken(token, KEYS);
-    if (typeof opened === 'string') expect.unreachable();
-    expect(opened.parts).toEqual(parts.slice(0, opened.parts.length));
-    expect(opened.parts.length).toBeGreaterThan(15);
+    expect(token).toHaveLength(tokenLength(parts));
+    expect(openToken(token, KEYS)).toMatchObject({ parts });
+  });
+
+  test('says that its units were taken four hours later at most', () => {
+    const [first, wrong] = [part(), part({ momentMs: NOON_MS + 86_400_000 })];
+    expect(openToken(sealToken({ ...BODY, parts: [first, wrong] }, KEYS), KEYS)).toMatchObject({
+      parts: [first, { ...wrong, momentMs: NOON_MS + 64 ** 4 - 1 }],
+    });
   });
 });
 
@@ -207,6 +218,14 @@ describe('a token that another version of headgate signed', () => {
     expect(openToken(signed(`C${SIGNED.slice(1)}`), KEYS)).toBe('malformed');
   });
 
+  test('is malformed with more partitions, places or names than it has characters, at once', () => {
+    const [one, many] = [varint(1), varint(Number.MAX_SAFE_INTEGER)];
+    const tables = `${one}g${one}${varint(0)}${digits(0, 4)}`;
+    for (const text of [many, `${one}g${many}`, `${tables}limit000${one}${many}`]) {
+      expect(openToken(signed(`${HEAD}${text}`), KEYS)).toBe('malformed');
+    }
+  });
+
   test('is malformed if it is cut, and costs no more than its length', () => {
     for (let length = HEAD.length; length < SIGNED.length; length++) {
       expect(openToken(signed(SIGNED.slice(0, length)), KEYS)).toSatisfy(
@@ -215,11 +234,15 @@ describe('a token that another version of headgate signed', () => {
     }
   });
 
-  test('is malformed with units that never end, a mode or a partition that is unknown', () => {
-    const limit = `${HEAD}${digits(0, 1)}limit000`;
-    expect(openToken(signed(limit + '_'.repeat(200)), KEYS)).toBe('malformed');
-    const nowhere = `${limit}${varint(1)}${varint(0)}${varint(1)}AA${digits(9, 1)}`;
-    expect(openToken(signed(nowhere), KEYS)).toBe('malformed');
+  test('is malformed with units that never end, and with a mode, a place or a partition that is unknown', () => {
+    const [none, one] = [varint(0), varint(1)];
+    expect(openToken(signed(`${HEAD}${none}${none}limit000${'_'.repeat(200)}`), KEYS)).toBe(
+      'malformed',
+    );
+    const limit = `limit000${one}${one}AA`;
+    const place = `${one}${varint(9)}${digits(0, 4)}`;
+    expect(openToken(signed(`${HEAD}${none}${none}${limit}${varint(9)}`), KEYS)).toBe('malformed');
+    expect(openToken(signed(`${HEAD}${none}${place}${limit}${none}`), KEYS)).toBe('malformed');
     const otherMode = `${HEAD.slice(0, -1)}${digits(7, 1)}${SIGNED.slice(HEAD.length)}`;
     expect(openToken(signed(otherMode), KEYS)).toBe('malformed');
   });
