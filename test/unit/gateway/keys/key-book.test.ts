@@ -4,7 +4,7 @@ import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { KeyBook } from '../../../../src/gateway/keys/key-book.ts';
 import type { KeyStore } from '../../../../src/gateway/keys/key-store.ts';
 import { MemoryKeyStore } from '../../../../src/gateway/keys/memory-key-store.ts';
-import { digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
+import { changeKeys, digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
 
 function bookOn(store: KeyStore = new MemoryKeyStore()) {
   const events = observedKeyEvents();
@@ -61,10 +61,10 @@ test('a change that fails leaves what is known, and is known once it was repeate
   store.replace = async () => {
     throw new StoreError('timeout', 'late');
   };
-  await expect(book.change('acme', { plan: 'pro' })).rejects.toThrow('late');
+  await expect(changeKeys(book, 'acme', { plan: 'pro' })).rejects.toThrow('late');
   expect(book.find(ACME.digest)?.plan).toBe('free');
   store.replace = replace;
-  await book.change('acme', { plan: 'pro' });
+  await changeKeys(book, 'acme', { plan: 'pro' });
   await book.lookUp([ACME.digest], () => 'a');
   expect(book.find(ACME.digest)?.plan).toBe('pro');
 });
@@ -80,7 +80,7 @@ test('other changes wait for no key: steps have 100 keys at most', async () => {
   await book.put(Array.from({ length: 250 }, (_, i) => keyRecord('acme', { key: `${i}` })));
   expect(sizes).toEqual([100, 100, 50]);
   expect(await book.ofId('acme')).toHaveLength(250);
-  expect(await book.change('acme', { isBlocked: true })).toHaveLength(250);
+  expect(await changeKeys(book, 'acme', { isBlocked: true })).toHaveLength(250);
   expect(await book.remove(await book.ofId('acme'))).toBe(250);
   expect(await book.ofId('acme')).toEqual([]);
 });
@@ -88,7 +88,7 @@ test('other changes wait for no key: steps have 100 keys at most', async () => {
 test('an id without keys has none to change or to remove', async () => {
   const book = bookOn();
   expect(await book.ofId('nobody')).toEqual([]);
-  expect(await book.change('nobody', { plan: 'pro' })).toEqual([]);
+  expect(await changeKeys(book, 'nobody', { plan: 'pro' })).toEqual([]);
   expect(await book.remove([{ id: 'nobody', digest: digestOf('nobody') }])).toBe(0);
   expect(await book.list(undefined, 10)).toEqual({ keys: [], next: undefined });
 });

@@ -43,7 +43,7 @@ describe('add', () => {
       ...{ added: at(NOON_MS), ends, state: 'valid' },
     });
     expect(warnings).toEqual([LOST]);
-    const everything = JSON.stringify([keys.all, audit, await operate('showKeys', { id: 'acme' })]);
+    const everything = JSON.stringify([keys.all, audit, await operate('listKeys', { id: 'acme' })]);
     expect(everything).not.toContain(key);
     expect(audit).toMatchObject([
       {
@@ -185,7 +185,7 @@ describe('change', () => {
     expect(keys.some((each) => 'comment' in each)).toBe(false);
     for (const plan of ['', null]) {
       await operate('changeKeys', { id: 'acme', plan });
-      expect((await operate('showKeys', { id: 'acme' })).keys[0]).not.toHaveProperty('plan');
+      expect((await operate('listKeys', { id: 'acme' })).keys[0]).not.toHaveProperty('plan');
     }
     expect(audit.slice(2).map(({ change }) => change)).toEqual([
       'plan pro, ""',
@@ -200,7 +200,7 @@ describe('change', () => {
     await operate('addKey', { id: 'acme', another: true });
     const start = one.added.sha256.slice(0, 8);
     await operate('changeKeys', { id: 'acme', sha256: start, blocked: true });
-    const { keys } = await operate('showKeys', { id: 'acme' });
+    const { keys } = await operate('listKeys', { id: 'acme' });
     expect(keys.map(({ state }) => state)).toEqual(['blocked', 'valid']);
   });
 
@@ -266,7 +266,6 @@ test('list has pages', async () => {
 test.each([
   ['addKey', { id: 'acme' }],
   ['listKeys', {}],
-  ['showKeys', { id: 'acme' }],
   ['changeKeys', { id: 'acme', blocked: true }],
   ['rotateKey', { id: 'acme' }],
   ['revokeKeys', { id: 'acme' }],
