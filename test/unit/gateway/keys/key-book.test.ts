@@ -69,6 +69,29 @@ test('a change that fails leaves what is known, and is known once it was repeate
   expect(book.find(ACME.digest)?.plan).toBe('pro');
 });
 
+test('a client has its new plan at once where it was changed', async () => {
+  const book = bookOn();
+  const planNow = () => book.clientOf(ACME.partition)?.plan;
+  await book.put([ACME]);
+  expect(planNow()).toBe('free');
+  await book.lookUp([ACME.digest], () => 'a');
+  book.find(ACME.digest);
+  await changeKeys(book, 'acme', { plan: 'pro' });
+  expect(planNow()).toBe('pro');
+  await book.put([{ ...ACME, plan: 'team' }]);
+  expect(planNow()).toBe('team');
+});
+
+test('an operator who reads a key that another gateway changed sees its plan', async () => {
+  const store = new MemoryKeyStore();
+  const book = bookOn(store);
+  await book.put([ACME]);
+  await store.put([{ ...ACME, plan: 'pro' }]);
+  expect(book.clientOf(ACME.partition)?.plan).toBe('free');
+  await book.ofId('acme');
+  expect(book.clientOf(ACME.partition)?.plan).toBe('pro');
+});
+
 test('other changes wait for no key: steps have 100 keys at most', async () => {
   const store = new MemoryKeyStore();
   const sizes: number[] = [];

@@ -254,6 +254,47 @@ describe('revoke', () => {
   });
 });
 
+describe('a key that is revoked at the same time stays so', () => {
+  /** Somebody else revokes what an operation has read. */
+  async function revokedMeanwhile() {
+    const gateway = setUp();
+    const { operate, keys } = gateway;
+    const { added } = await operate('addKey', { id: 'acme', plan: 'free' });
+    const { ofId, ofDigests } = keys;
+    vi.spyOn(keys, 'ofId').mockImplementation(async (id) => {
+      const found = await ofId(id);
+      await keys.remove(found);
+      return found;
+    });
+    vi.spyOn(keys, 'ofDigests').mockImplementation(async (digests) => {
+      const found = await ofDigests(digests);
+      await keys.remove(found.filter((each) => each !== undefined));
+      return found;
+    });
+    return { ...gateway, sha: added.sha256 };
+  }
+
+  test.each([
+    ['changeKeys', { plan: 'pro' }],
+    ['changeKeys', { plan: 'pro', sha256: 'its own' }],
+    ['rotateKey', {}],
+    ['rotateKey', { overlap: '0' }],
+  ] as const)('after %s with %j', async (name, fields) => {
+    const { operate, keys, sha } = await revokedMeanwhile();
+    const sha256 = 'sha256' in fields ? { sha256: sha } : {};
+    await expect(operate(name, { id: 'acme', ...fields, ...sha256 })).rejects.toMatchObject(
+      failure('not_found', /revoked at the same time, so nothing was changed/),
+    );
+    expect(keys.all).toEqual([]);
+  });
+
+  test('after an import that changes it', async () => {
+    const { operate, keys, sha } = await revokedMeanwhile();
+    await operate('importKeys', { keys: [{ id: 'acme', sha256: sha, plan: 'pro' }] });
+    expect(keys.all).toEqual([]);
+  });
+});
+
 test('list has pages', async () => {
   const { operate } = setUp();
   for (const id of ['c', 'a', 'b']) await operate('addKey', { id });
