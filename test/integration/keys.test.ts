@@ -94,6 +94,12 @@ test('a key is changed, blocked, rotated and revoked', async () => {
   expect(
     await done('keys', 'change', 'globex', '--plan', 'pro', '--expires', '2099-01-01'),
   ).toMatch(/^id:globex \(plan pro\), key \w{12}, until 2099-01-01 00:00:00 UTC, in \d+ d$/m);
+  const shown = await done('clients', 'show', 'id:globex');
+  expect(shown).toMatch(/^client +id:globex \(plan pro\), c\./);
+  const [partition = ''] = /c\.[\w-]{22}/.exec(shown) ?? [];
+  await done('keys', 'change', 'globex', '--plan', '');
+  // At once, also by the name of the log.
+  expect(await done('clients', 'show', partition)).toMatch(/^client +id:globex, c\./);
   await done('keys', 'change', 'globex', '--block');
   expect(await statusOf(key)).toBe(403);
   await done('keys', 'change', 'globex', '--unblock');

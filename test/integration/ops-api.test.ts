@@ -319,7 +319,6 @@ describe('a call', () => {
     await ask('rotateKey');
     await ask('changeKeys');
     await ask('importKeys');
-    await ask('showKeys');
     await ask('listKeys');
     await ask('revokeKeys');
     return answers;

@@ -6,7 +6,7 @@ import { createSharedState } from '../../src/gateway/app/shared-state.ts';
 import { monitorStore } from '../../src/gateway/app/store-monitor.ts';
 import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { eventually, waitUntil } from '../support/eventually.ts';
-import { digestOf, keyRecord } from '../support/keys.ts';
+import { changeKeys, digestOf, keyRecord } from '../support/keys.ts';
 import { policySetFrom } from '../support/policies.ts';
 import {
   connectTo,
@@ -70,7 +70,7 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
       () => other.planOf('acme'),
       (plan) => plan === 'free',
     );
-    await own.keys.change('acme', { plan: 'pro' });
+    await changeKeys(own.keys, 'acme', { plan: 'pro' });
     await eventually(
       () => other.planOf('acme'),
       (plan) => plan === 'pro',

@@ -7,6 +7,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'log-options.ts',
     'page/replay-page.ts',
     'policies.ts',
+    'reading/line-cutter.ts',
     'replay/report-text.ts',
     'replay/report.ts',
     'replay/run.ts',

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { vi } from 'vitest';
 import type { KeyEvents } from '../../src/gateway/keys/key-events.ts';
 import { clientOf } from '../../src/gateway/keys/key-record.ts';
-import type { KeyRecord } from '../../src/gateway/keys/stored-keys.ts';
+import type { KeyRecord, StoredKeys } from '../../src/gateway/keys/stored-keys.ts';
 import { NOON_MS } from './requests.ts';
 
 export const digestOf = (key: string) => hash('sha256', key, 'base64url');
@@ -23,6 +23,15 @@ export function keyRecord(
     addedMs: NOON_MS,
     ...more,
   };
+}
+
+/** Changes all keys of an id, as operators do. Resolves to them as they are then. */
+export async function changeKeys(
+  keys: Pick<StoredKeys, 'ofId' | 'replace'>,
+  id: string,
+  change: Partial<KeyRecord>,
+): Promise<readonly KeyRecord[]> {
+  return keys.replace((await keys.ofId(id)).map((record) => ({ ...record, ...change })));
 }
 
 export function observedKeyEvents() {

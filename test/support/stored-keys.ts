@@ -27,15 +27,18 @@ export function storedKeys(): StoredKeys & { isDown: boolean; readonly all: read
     },
     async ofId(id: string) {
       await up();
-      return keys.all.filter((each) => each.id === id);
+      const found = keys.all.filter((each) => each.id === id);
+      for (const each of found) known.set(each.partition, each);
+      return found;
     },
-    async ofDigest(digest: string) {
+    async ofDigests(digests: readonly string[]) {
       await up();
-      return records.get(digest);
+      return digests.map(keys.find);
     },
-    async change(id: string, change: Partial<KeyRecord>) {
-      await keys.put((await keys.ofId(id)).map((each) => ({ ...each, ...change })));
-      return keys.ofId(id);
+    async replace(given: readonly KeyRecord[]) {
+      const there = given.filter(({ digest }) => records.has(digest));
+      await keys.put(there);
+      return there;
     },
     async remove(given: readonly Pick<KeyRecord, 'id' | 'digest'>[]) {
       await up();

@@ -92,7 +92,6 @@ const EXTRAS: Readonly<Partial<Record<OpsRoute['operation'], Readonly<Record<str
     setLog: { level: 'debug' },
     reset: { policy: 'login' },
     addKey: { id: 'acme', plan: 'pro', expires: '90d' },
-    showKeys: { id: 'acme' },
     changeKeys: { id: 'acme', plan: 'enterprise' },
     rotateKey: { id: 'acme', overlap: '7d' },
     revokeKeys: { id: 'acme', sha256: '3fa4c1d20b77' },

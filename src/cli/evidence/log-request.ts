@@ -105,24 +105,25 @@ function placeOf(target: string, naming: PolicySet['naming']): MappedPlace {
 /** Users and plans that the policy file takes from metadata. */
 class LoggedClaims implements ProxyMetadata {
   fields: LogEntry['fields'] = [];
-  readonly #indexes = new Map<string, number>();
+  readonly #mapped: readonly MappedPlace[];
 
   constructor(mapped: readonly MappedPlace[]) {
-    for (const [index, place] of mapped.entries()) {
-      if (place === undefined || !('metadata' in place)) continue;
-      this.#indexes.set(JSON.stringify([place.metadata, ...place.claim]), index);
-    }
+    this.#mapped = mapped;
   }
 
   get isAny(): boolean {
-    return [...this.#indexes.values()].some((index) => nameIn(this.fields[index]) !== undefined);
+    return this.#mapped.some((place, i) => isClaim(place) && nameIn(this.fields[i]) !== undefined);
   }
 
-  text(namespace: string, path: readonly string[]): string | undefined {
-    if (this.#indexes.size === 0) return undefined;
-    const index = this.#indexes.get(JSON.stringify([namespace, ...path]));
-    return index === undefined ? undefined : nameIn(this.fields[index]);
+  /** `path` is the one of the policy file, so nothing is compared but the object. */
+  text(_namespace: string, path: readonly string[]): string | undefined {
+    const index = this.#mapped.findLastIndex((place) => isClaim(place) && place.claim === path);
+    return nameIn(this.fields[index]);
   }
+}
+
+function isClaim(place: MappedPlace): place is Extract<Vouched, { metadata: string }> {
+  return place !== undefined && 'metadata' in place;
 }
 
 type ForwardedLists = Record<'client' | 'forwardedFor' | 'forwarded', string | undefined>;
@@ -137,8 +138,7 @@ function mappedHeaders(
   for (let i = 0; i < mapped.length; i++) {
     const value = fields[i];
     const found = mapped[i];
-    if (value === undefined || value === '' || found === undefined) continue;
-    if ('metadata' in found) continue;
+    if (value === undefined || value === '' || found === undefined || isClaim(found)) continue;
     const { header, isToken }: MappedHeader = found;
     if (header === 'x-forwarded-for') lists.forwardedFor = value;
     else if (header === 'forwarded') lists.forwarded = value;

@@ -1,15 +1,14 @@
 /** `headgate explain`: shows how a request would be decided and why, or what is known of a denial. */
 import { Command, InvalidArgumentError } from 'commander';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import {
   ADDRESS_FORM,
   DEFAULT_DIALECT,
   DIALECT_NAMES,
   isAddressText,
   isHeader,
-  isMetadata,
   isMethod,
   isTarget,
-  METADATA_FORM,
   METHOD_FORM,
   URL_FORM,
 } from '../../gateway/operations/request-form.ts';
@@ -170,12 +169,12 @@ function addHeader(text: string, before: ExplainFlags['header']): ExplainFlags['
 
 function readMetadata(json: string): ExplainFlags['metadata'] {
   try {
-    const metadata: unknown = JSON.parse(json);
-    if (isMetadata(metadata)) return metadata;
+    return OPERATIONS.explain.input.shape.metadata.parse(JSON.parse(json));
   } catch {
-    // It is no JSON.
+    throw new InvalidArgumentError(
+      'It must be a map of what each filter says, such as {"envoy.filters.http.jwt_authn":{"payload":{"sub":"alice"}}}.',
+    );
   }
-  throw new InvalidArgumentError(`It ${METADATA_FORM}.`);
 }
 
 function inForm(isRight: (text: string) => boolean, form: string): (text: string) => string {

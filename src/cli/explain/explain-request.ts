@@ -10,8 +10,8 @@ import {
   explain,
   freshContext,
 } from '../../gateway/operations/explain.ts';
-import type { Output } from '../../gateway/operations/operation-table.ts';
-import { DEFAULT_DIALECT, type FilterMetadata } from '../../gateway/operations/request-form.ts';
+import type { Input, Output } from '../../gateway/operations/operation-table.ts';
+import { DEFAULT_DIALECT } from '../../gateway/operations/request-form.ts';
 import { refusalText } from '../doctor/redis/refusals.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { denialText } from '../ops-client/denial-text.ts';
@@ -33,7 +33,7 @@ export interface ExplainFlags
   readonly url?: string;
   readonly policies?: string;
   readonly header: ExplainedRequest['headers'];
-  readonly metadata?: FilterMetadata;
+  readonly metadata?: Input<'explain'>['metadata'];
   readonly proxy?: ProxyChoice;
   readonly proxyAddress: string;
   readonly live?: true;

@@ -5,7 +5,7 @@ import type { KeyEvents } from './key-events.ts';
 import type { KeyEntry, KeyStore } from './key-store.ts';
 import { KnownKeys } from './known-keys.ts';
 import { LookUps } from './look-ups.ts';
-import type { KeyChange, KeyPage, KeyRecord, StoredKeys } from './stored-keys.ts';
+import type { KeyPage, KeyRecord, StoredKeys } from './stored-keys.ts';
 
 /** Keys in one step of a change. */
 const MOST_IN_A_STEP = 100;
@@ -54,6 +54,7 @@ export class KeyBook implements StoredKeys {
 
   async put(records: readonly KeyRecord[]): Promise<void> {
     await this.#inSteps(records, (step) => this.#store.put(step));
+    this.#known.rememberClients(records);
   }
 
   async ofId(id: string): Promise<readonly KeyRecord[]> {
@@ -67,13 +68,16 @@ export class KeyBook implements StoredKeys {
     return records;
   }
 
-  async ofDigest(digest: string): Promise<KeyRecord | undefined> {
-    return (await this.#store.find([digest]))[0];
+  async ofDigests(digests: readonly string[]): Promise<readonly (KeyRecord | undefined)[]> {
+    const records = await this.#store.find(digests);
+    this.#known.rememberClients(records.filter((record) => record !== undefined));
+    return records;
   }
 
-  async change(id: string, change: KeyChange): Promise<readonly KeyRecord[]> {
-    const changed = (await this.ofId(id)).map((record) => ({ ...record, ...change }));
-    return (await this.#inSteps(changed, (step) => this.#store.replace(step))).flat();
+  async replace(records: readonly KeyRecord[]): Promise<readonly KeyRecord[]> {
+    const replaced = await this.#inSteps(records, (step) => this.#store.replace(step));
+    this.#known.rememberClients(replaced.flat());
+    return replaced.flat();
   }
 
   async remove(entries: readonly KeyEntry[]): Promise<number> {
@@ -92,7 +96,7 @@ export class KeyBook implements StoredKeys {
   /** Without those of keys that were removed halfway, moved to another id, or evicted. */
   async #recordsOf(entries: readonly KeyEntry[]): Promise<KeyRecord[]> {
     if (entries.length === 0) return [];
-    const records = await this.#store.find(entries.map(({ digest }) => digest));
+    const records = await this.ofDigests(entries.map(({ digest }) => digest));
     return records.filter((record, i) => record?.id === entries[i]?.id) as KeyRecord[];
   }
 

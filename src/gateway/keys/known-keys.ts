@@ -11,7 +11,7 @@ export class KnownKeys {
   readonly #found: RecentMap<StoredKey>;
   /** Digests that the store has no record of. */
   readonly #unknown = new RecentMap<true>(MOST_UNKNOWN);
-  /** By their partitions. What is told of clients may be a moment old, so changes leave it as it is. */
+  /** By their partitions. What is told of clients may be a moment old, so changes of others leave it as it is. */
   readonly #clients = new RecentMap<StoredKey>(MOST_CLIENTS);
 
   constructor(mostFound = MOST_FOUND) {
@@ -34,9 +34,14 @@ export class KnownKeys {
     return this.#clients.get(partition);
   }
 
-  /** Keeps nothing of a record but what checks read. `digest` must be no part of a longer text. */
-  rememberFound(digest: string, { id, partition, plan, isBlocked, endsMs }: StoredKey): void {
-    this.#found.set(digest, { id, partition, plan, isBlocked, endsMs });
+  /** `digest` must be no part of a longer text. */
+  rememberFound(digest: string, key: StoredKey): void {
+    this.#found.set(digest, withoutMore(key));
+  }
+
+  /** Of keys that an operator has read or written here. */
+  rememberClients(keys: readonly StoredKey[]): void {
+    for (const key of keys) this.#clients.set(key.partition, withoutMore(key));
   }
 
   rememberUnknown(digest: string): void {
@@ -55,4 +60,9 @@ export class KnownKeys {
       this.#unknown.delete(digest);
     }
   }
+}
+
+/** Keeps nothing of a record but what checks read. */
+function withoutMore({ id, partition, plan, isBlocked, endsMs }: StoredKey): StoredKey {
+  return { id, partition, plan, isBlocked, endsMs };
 }

@@ -11,7 +11,14 @@ export interface KeyRecord extends StoredKey {
   readonly addedMs: number;
 }
 
-export type KeyChange = Partial<Pick<KeyRecord, 'plan' | 'comment' | 'endsMs' | 'isBlocked'>>;
+/** The digest in the form in which policy files, answers and databases have it: 64 digits of hex. */
+export function sha256Of({ digest }: Pick<KeyRecord, 'digest'>): string {
+  return Buffer.from(digest, 'base64url').toString('hex');
+}
+
+export function digestOf(sha256: string): string {
+  return Buffer.from(sha256, 'hex').toString('base64url');
+}
 
 export interface KeyPage {
   /** In the order of their ids. Keys of one id follow one another. */
@@ -26,9 +33,10 @@ export interface StoredKeys extends KeyDirectory {
   put(records: readonly KeyRecord[]): Promise<void>;
   /** All keys with this id, ended ones included. */
   ofId(id: string): Promise<readonly KeyRecord[]>;
-  ofDigest(digest: string): Promise<KeyRecord | undefined>;
-  /** Changes all keys with this id. Resolves to them as they are now; none if there is no such id. */
-  change(id: string, change: KeyChange): Promise<readonly KeyRecord[]>;
+  /** Undefined stands for a digest without a record. */
+  ofDigests(digests: readonly string[]): Promise<readonly (KeyRecord | undefined)[]>;
+  /** Writes those whose digests are still there, so that none is kept again that was removed. Resolves to them. */
+  replace(records: readonly KeyRecord[]): Promise<readonly KeyRecord[]>;
   /** Removes these keys. Resolves to how many there were. */
   remove(records: readonly Pick<KeyRecord, 'id' | 'digest'>[]): Promise<number>;
   /** `after`: the `next` of the page before. */

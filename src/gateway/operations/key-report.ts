@@ -1,7 +1,7 @@
 /** Keys of the store as operators see them, and what operators should know about them. */
 import { hint } from '../config/closest-word.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import type { KeyChange, KeyRecord, StoredKeys } from '../keys/stored-keys.ts';
+import { type KeyRecord, type StoredKeys, sha256Of } from '../keys/stored-keys.ts';
 import { OperationError } from './operation-error.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { KeyReport } from './schemas/keys.ts';
@@ -17,10 +17,10 @@ export function requireStoredKeys({ keys, policies }: Gateway): StoredKeys {
 }
 
 export function keyReport(record: KeyRecord, nowMs: number): KeyReport {
-  const { id, digest, plan, comment, addedMs, endsMs, isBlocked } = record;
+  const { id, plan, comment, addedMs, endsMs, isBlocked } = record;
   return {
     id,
-    sha256: Buffer.from(digest, 'base64url').toString('hex'),
+    sha256: sha256Of(record),
     ...(plan !== undefined && { plan }),
     ...(comment !== undefined && { comment }),
     added: isoTime(addedMs),
@@ -29,8 +29,16 @@ export function keyReport(record: KeyRecord, nowMs: number): KeyReport {
   };
 }
 
+export function reportOf(gateway: Gateway, records: readonly KeyRecord[]) {
+  const nowMs = gateway.now();
+  const keys = records.map((each) => keyReport(each, nowMs));
+  return { keys, warnings: warningsOf(gateway, records) };
+}
+
+type Terms = Partial<Pick<KeyRecord, 'plan' | 'comment' | 'endsMs' | 'isBlocked'>>;
+
 /** `plan pro, no end, not blocked`: for the audit log. */
-export function termsText(terms: KeyChange): string {
+export function termsText(terms: Terms): string {
   const { plan, endsMs = Number.POSITIVE_INFINITY, isBlocked } = terms;
   const end = Number.isFinite(endsMs) ? `ends ${shortTime(isoTime(endsMs))} UTC` : 'no end';
   return [
@@ -41,9 +49,7 @@ export function termsText(terms: KeyChange): string {
   ].join(', ');
 }
 
-type Named = Pick<KeyRecord, 'id' | 'plan'>;
-
-export function warningsOf(gateway: Gateway, keys: readonly Named[]): string[] {
+export function warningsOf(gateway: Gateway, keys: readonly KeyRecord[]): string[] {
   const { naming } = gateway.policies.current;
   const ids = new Set(keys.map(({ id }) => id));
   const inFile = new Set(naming.apiKeys.map(({ id }) => id).filter((id) => ids.has(id)));

@@ -1,10 +1,10 @@
 /** What operators do with the API keys that the store keeps. Only the answer that makes a key has it. */
 import { listedKeyPartition } from '../core/identity/partition.ts';
 import { newKey } from '../keys/new-key.ts';
-import type { KeyRecord } from '../keys/stored-keys.ts';
+import { digestOf, type KeyRecord, sha256Of } from '../keys/stored-keys.ts';
 import { audited, type Change } from './changes.ts';
 import { endFrom, overlapFrom } from './key-end.ts';
-import { keyReport, requireStoredKeys, termsText, warningsOf } from './key-report.ts';
+import { keyReport, reportOf, requireStoredKeys, termsText, warningsOf } from './key-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -39,8 +39,7 @@ export async function addKey(
   });
   const change = { ...ofKey('add_key', id, signed), change: `added: ${termsText(made.record)}` };
   await audited(gateway, change, () => keys.put([made.record]));
-  const added = keyReport(made.record, nowMs);
-  return { key: made.key, added, warnings: warningsOf(gateway, [made.record]) };
+  return madeReport(gateway, made);
 }
 
 export async function rotateKey(
@@ -59,40 +58,40 @@ export async function rotateKey(
     );
   }
   const isBlocked = before.some((each) => each.isBlocked);
-  const { key, record } = madeKey({ ...latest, isBlocked, endsMs, addedMs: nowMs });
+  const made = madeKey({ ...latest, isBlocked, endsMs, addedMs: nowMs });
   const untilMs = nowMs + overlapFrom(overlap);
   const ending = before.map((each) => ({ ...each, endsMs: Math.min(each.endsMs, untilMs) }));
   const ended = ending.filter((each) => each.endsMs <= nowMs);
   const others = ending.filter((each) => each.endsMs > nowMs);
   const change = {
     ...ofKey('rotate_key', id, signed),
-    change: `rotated: ${termsText(record)}; ${others.length} others end within ${overlap}, ${ended.length} removed`,
+    change: `rotated: ${termsText(made.record)}; ${others.length} others end within ${overlap}, ${ended.length} removed`,
   };
   await audited(gateway, change, async () => {
-    await keys.put([record, ...others]);
-    if (ended.length > 0) await keys.remove(ended);
+    await keys.put([made.record]);
+    const replaced = await keys.replace(others);
+    const removed = await keys.remove(ended);
+    if (replaced.length + removed > 0) return;
+    await keys.remove([made.record]);
+    throw revokedMeanwhile();
   });
   return {
-    key,
-    added: keyReport(record, nowMs),
+    ...madeReport(gateway, made),
     others: others.map((each) => keyReport(each, nowMs)),
     removed: ended.length,
-    warnings: warningsOf(gateway, [record]),
   };
 }
 
 export async function changeKeys(
   gateway: Gateway,
-  { id, sha256, plan, comment, expires, blocked, reason, by }: Input<'changeKeys'>,
+  { id, sha256, plan, comment, expires, blocked, ...signed }: Input<'changeKeys'>,
 ): Promise<Output<'changeKeys'>> {
   const keys = requireStoredKeys(gateway);
-  const nowMs = gateway.now();
-  const all = await keysOfId(gateway, id);
-  const chosen = sha256 === undefined ? all : [oneOf(all, sha256)];
+  const chosen = chosenOf(await keysOfId(gateway, id), sha256);
   const change = {
     ...(plan !== undefined && { plan: plan || undefined }),
     ...(comment !== undefined && { comment: comment || undefined }),
-    ...(expires !== undefined && { endsMs: endFrom(expires, nowMs) }),
+    ...(expires !== undefined && { endsMs: endFrom(expires, gateway.now()) }),
     ...(blocked !== undefined && { isBlocked: blocked }),
   };
   if (Object.keys(change).length === 0) {
@@ -105,19 +104,14 @@ export async function changeKeys(
   if (expires !== undefined && chosen.length > 1) {
     throw new OperationError('not_possible', `expires: ${severalText(chosen)}`);
   }
-  const changed = chosen.map((each) => ({ ...each, ...change }));
   const which = sha256 === undefined ? '' : `key ${sha256.slice(0, 12)}: `;
-  const line = {
-    ...ofKey('change_key', id, { reason, by }),
-    change: which + termsText(change),
-  };
-  await audited<unknown>(gateway, line, () =>
-    chosen.length === all.length ? keys.change(id, change) : keys.put(changed),
-  );
-  return {
-    keys: changed.map((each) => keyReport(each, nowMs)),
-    warnings: warningsOf(gateway, changed),
-  };
+  const line = { ...ofKey('change_key', id, signed), change: which + termsText(change) };
+  const changed = await audited(gateway, line, async () => {
+    const replaced = await keys.replace(chosen.map((each) => ({ ...each, ...change })));
+    if (replaced.length === 0) throw revokedMeanwhile();
+    return replaced;
+  });
+  return reportOf(gateway, changed);
 }
 
 export async function revokeKeys(
@@ -126,47 +120,37 @@ export async function revokeKeys(
 ): Promise<Output<'revokeKeys'>> {
   const keys = requireStoredKeys(gateway);
   const all = await keysOfId(gateway, id);
-  const chosen = sha256 === undefined ? all : [oneOf(all, sha256)];
+  const chosen = chosenOf(all, sha256);
   const what = sha256 === undefined ? `${all.length} of ${all.length}` : sha256.slice(0, 12);
   const change = { ...ofKey('revoke_key', id, signed), change: `revoked: ${what}` };
   await audited(gateway, change, () => keys.remove(chosen));
-  const nowMs = gateway.now();
-  const revoked = chosen.map((each) => keyReport(each, nowMs));
-  return { revoked, left: all.length - chosen.length };
-}
-
-export async function showKeys(
-  gateway: Gateway,
-  { id }: Input<'showKeys'>,
-): Promise<Output<'showKeys'>> {
-  requireStoredKeys(gateway);
-  const found = await keysOfId(gateway, id);
-  const nowMs = gateway.now();
-  return {
-    keys: found.map((each) => keyReport(each, nowMs)),
-    warnings: warningsOf(gateway, found),
-  };
+  return { revoked: reportOf(gateway, chosen).keys, left: all.length - chosen.length };
 }
 
 export async function listKeys(
   gateway: Gateway,
-  { after, count }: Input<'listKeys'>,
+  { id, after, count }: Input<'listKeys'>,
 ): Promise<Output<'listKeys'>> {
-  const { keys, next } = await requireStoredKeys(gateway).list(after, count);
-  const nowMs = gateway.now();
-  return {
-    keys: keys.map((each) => keyReport(each, nowMs)),
-    ...(next !== undefined && { next }),
-    warnings: warningsOf(gateway, keys),
-  };
+  const stored = requireStoredKeys(gateway);
+  if (id !== undefined) return reportOf(gateway, await keysOfId(gateway, id));
+  const { keys, next } = await stored.list(after, count);
+  return { ...reportOf(gateway, keys), ...(next !== undefined && { next }) };
 }
 
-type Terms = Omit<KeyRecord, 'digest' | 'partition'>;
+interface MadeKey {
+  readonly key: string;
+  readonly record: KeyRecord;
+}
 
-function madeKey(terms: Terms): { readonly key: string; readonly record: KeyRecord } {
+function madeKey(terms: Omit<KeyRecord, 'digest' | 'partition'>): MadeKey {
   const { key, sha256 } = newKey();
-  const digest = Buffer.from(sha256, 'hex').toString('base64url');
+  const digest = digestOf(sha256);
   return { key, record: { ...terms, digest, partition: listedKeyPartition(terms.id) } };
+}
+
+function madeReport(gateway: Gateway, { key, record }: MadeKey): Output<'addKey'> {
+  const added = keyReport(record, gateway.now());
+  return { key, added, warnings: warningsOf(gateway, [record]) };
 }
 
 /** Rejects with an OperationError if there is no such id. */
@@ -185,26 +169,30 @@ function isInFile({ policies }: Gateway, id: string): boolean {
   return policies.current.naming.apiKeys.some((each) => each.id === id);
 }
 
-function oneOf(all: readonly KeyRecord[], sha256: string): KeyRecord {
-  const found = all.filter((each) => hexOf(each).startsWith(sha256));
-  const [one] = found;
-  if (one !== undefined && found.length === 1) return one;
+/** All, or the one whose SHA-256 begins so. Throws an OperationError if that is not one. */
+function chosenOf(all: readonly KeyRecord[], sha256: string | undefined): readonly KeyRecord[] {
+  const found = all.filter((each) => sha256Of(each).startsWith(sha256 ?? ''));
+  if (sha256 === undefined || found.length === 1) return found;
   throw new OperationError('not_found', `sha256: ${severalText(all)}`);
 }
 
 function severalText(all: readonly KeyRecord[]): string {
-  const names = all.map((each) => hexOf(each).slice(0, 12)).join(', ');
+  const names = all.map((each) => sha256Of(each).slice(0, 12)).join(', ');
   return `name one key of this id by the first digits of its SHA-256: ${names}`;
+}
+
+function revokedMeanwhile(): OperationError {
+  return new OperationError(
+    'not_found',
+    'the keys of this id were revoked at the same time, so nothing was changed: headgate keys add makes a new one',
+  );
 }
 
 /** An audit line of a key: the subject is what the client of the key is counted by. */
 function ofKey(
   action: string,
   id: string,
-  {
-    reason,
-    by = 'unknown',
-  }: { readonly reason?: string | undefined; readonly by?: string | undefined },
+  { reason, by = 'unknown' }: Pick<Input<'addKey'>, 'reason' | 'by'>,
 ): Omit<Change, 'change'> {
   return { action, subject: listedKeyPartition(id), client_id: id, reason, by };
 }
@@ -213,5 +201,3 @@ function ofKey(
 function newest(all: readonly KeyRecord[]): KeyRecord {
   return all.reduce((a, b) => (b.addedMs > a.addedMs ? b : a));
 }
-
-const hexOf = ({ digest }: KeyRecord) => Buffer.from(digest, 'base64url').toString('hex');

@@ -7,8 +7,8 @@ export const NO_KEYS: StoredKeys = {
   clientOf: () => undefined,
   put: () => Promise.reject(new Error('this store keeps no keys')),
   ofId: async () => [],
-  ofDigest: async () => undefined,
-  change: async () => [],
+  ofDigests: async (digests) => digests.map(() => undefined),
+  replace: async () => [],
   remove: async () => 0,
   list: async () => ({ keys: [], next: undefined }),
 };

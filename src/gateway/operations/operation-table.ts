@@ -12,7 +12,6 @@ import {
   LIST_KEYS,
   REVOKE_KEYS,
   ROTATE_KEY,
-  SHOW_KEYS,
 } from './schemas/keys.ts';
 import {
   LIST_OVERRIDES,
@@ -46,7 +45,6 @@ export const OPERATIONS = {
   restoreLog: RESTORE_LOG,
   addKey: ADD_KEY,
   listKeys: LIST_KEYS,
-  showKeys: SHOW_KEYS,
   changeKeys: CHANGE_KEYS,
   rotateKey: ROTATE_KEY,
   revokeKeys: REVOKE_KEYS,

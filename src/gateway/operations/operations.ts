@@ -10,7 +10,7 @@ import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
 import { mistakesIn } from './input-mistakes.ts';
 import { inspectClient } from './inspect.ts';
 import { importKeys } from './key-import.ts';
-import { addKey, changeKeys, listKeys, revokeKeys, rotateKey, showKeys } from './keys.ts';
+import { addKey, changeKeys, listKeys, revokeKeys, rotateKey } from './keys.ts';
 import { OperationError } from './operation-error.ts';
 import { type Input, OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
@@ -53,7 +53,6 @@ const RUNS: Runs = {
   restoreLog,
   addKey,
   listKeys,
-  showKeys,
   changeKeys,
   rotateKey,
   revokeKeys,

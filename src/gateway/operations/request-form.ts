@@ -1,6 +1,5 @@
 import { METHOD_PATTERN } from '../config/policy-file/match.ts';
 import { canonicalAddress } from '../core/identity/address.ts';
-import { isRecord } from '../core/is-record.ts';
 import { DIALECT_NAMES } from '../dialects/index.ts';
 
 export { DIALECT_NAMES };
@@ -13,9 +12,6 @@ export const URL_FORM =
   'must be a path, such as /search, or a URL, such as https://example.com/search';
 export const HEADER_FORM =
   'must be the name of a header, such as x-api-key, and a value without line breaks';
-
-export const METADATA_FORM =
-  'must be a map of what each filter says, such as {"envoy.filters.http.jwt_authn":{"payload":{"sub":"alice"}}}';
 
 const TARGET = /^(?:\/|https?:\/\/[^/?#]|\*$)/i;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -40,11 +36,4 @@ export function isTarget(text: string): boolean {
 
 export function isHeader(name: string, values: string | readonly string[]): boolean {
   return TOKEN.test(name) && [values].flat().every((value) => !LINE_BREAK.test(value));
-}
-
-/** By the namespace of a filter. What a filter says may be anything: only some of it is a name. */
-export type FilterMetadata = Record<string, Record<string, unknown>>;
-
-export function isMetadata(value: unknown): value is FilterMetadata {
-  return isRecord(value) && Object.values(value).every(isRecord);
 }

@@ -1,8 +1,8 @@
 /** Finds the clients of keys that the store keeps by what operators write. */
 import { hash } from 'node:crypto';
 import { StoreError } from '../core/counting/store.ts';
-import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import { listedKeyPartition } from '../core/identity/partition.ts';
+import { digestOf } from '../keys/stored-keys.ts';
 import type { Gateway } from './running-gateway.ts';
 
 type Known = Pick<Gateway, 'policies' | 'keys' | 'now'>;
@@ -17,33 +17,19 @@ export async function storedPartition(text: string, gateway: Known): Promise<str
   const partition = listedKeyPartition(value);
   const { keys } = gateway;
   try {
-    const digests = (await keys.ofId(value)).map(({ digest }) => digest);
-    if (digests.length === 0) return undefined;
-    await remember(digests.slice(0, MOST_LOOKED_UP), keys);
+    return (await keys.ofId(value)).length > 0 ? partition : undefined;
   } catch (error) {
-    // What checks found before names the client too.
+    // What was found before names the client too.
     if (!(error instanceof StoreError) || keys.clientOf(partition) === undefined) throw error;
+    return partition;
   }
-  return partition;
 }
 
 /** An ended key counts as unlisted. */
 async function partitionOfKey(key: string, { keys, policies, now }: Known) {
   const sha256 = hash('sha256', key, 'hex');
   if (policies.current.naming.apiKeys.some((each) => each.sha256 === sha256)) return undefined;
-  const digest = Buffer.from(sha256, 'hex').toString('base64url');
-  const found = keys.find(digest) ?? (await keys.ofDigest(digest));
-  if (found === undefined || found.endsMs <= now()) return undefined;
-  await remember([digest], keys);
-  return found.partition;
-}
-
-const MOST_LOOKED_UP = 100;
-/** In place of the address of a client. They invent no keys: the store has these. */
-const OPERATORS = 'operators';
-
-/** As checks do, so that answers have the id and the plan of the client. */
-async function remember(digests: readonly string[], keys: KeyDirectory): Promise<void> {
-  await keys.lookUp(digests, () => OPERATORS);
-  for (const digest of digests) keys.find(digest);
+  const digest = digestOf(sha256);
+  const found = keys.find(digest) ?? (await keys.ofDigests([digest]))[0];
+  return found !== undefined && now() < found.endsMs ? found.partition : undefined;
 }

@@ -22,48 +22,33 @@ const vouchedKeys = {
     .describe('Where the value stands in the metadata: the names on the way to it.'),
 };
 
-interface WrittenVouched {
-  readonly header?: string | undefined;
-  readonly metadata?: string | undefined;
-  readonly claim?: readonly string[] | undefined;
+/** `header`: what describes it. `byDefault`: the header if nothing is written. */
+function vouched(header: string, byDefault?: string) {
+  return z
+    .strictObject({ header: credentialHeader.optional().describe(header), ...vouchedKeys })
+    .transform(
+      holds(({ header: written, metadata, claim }): Vouched => {
+        const isNamed = metadata !== undefined || claim !== undefined;
+        const name = written ?? (isNamed ? undefined : byDefault);
+        if (name !== undefined && !isNamed) return { header: name };
+        if (name !== undefined || metadata === undefined) {
+          throw new RangeError('must have either header, or metadata and claim');
+        }
+        if (claim !== undefined) return { metadata, claim };
+        throw new RangeError('has metadata without claim: add one, as in [payload, sub]');
+      }),
+    );
 }
 
-/** Throws a RangeError. */
-function vouchedBy({ header, metadata, claim }: WrittenVouched): Vouched {
-  if (header !== undefined && metadata === undefined && claim === undefined) return { header };
-  if (header !== undefined || metadata === undefined) {
-    throw new RangeError('must have either header, or metadata and claim');
-  }
-  if (claim !== undefined) return { metadata, claim };
-  throw new RangeError('has metadata without claim: add one, as in [payload, sub]');
-}
-
-export const user = z
-  .strictObject({
-    header: credentialHeader
-      .optional()
-      .describe(
-        'The header that an authenticating proxy sets. headgate believes only trusted proxies. Default: x-user.',
-      ),
-    ...vouchedKeys,
-  })
-  .transform(
-    holds(({ header, ...written }: WrittenVouched) => {
-      const isNamed = written.metadata !== undefined || written.claim !== undefined;
-      return vouchedBy({ ...written, header: header ?? (isNamed ? undefined : 'x-user') });
-    }),
-  )
+export const user = vouched(
+  'The header that an authenticating proxy sets. headgate believes only trusted proxies. Default: x-user.',
+  'x-user',
+)
   .prefault({})
   .describe('The user, as authenticated by a proxy.');
 
-export const plan = z
-  .strictObject({
-    header: credentialHeader
-      .optional()
-      .describe('The header that an authenticating proxy sets. It must be in verified_headers.'),
-    ...vouchedKeys,
-  })
-  .transform(holds(vouchedBy))
-  .describe(
-    'The plan of a client that a trusted proxy knows: of a listed key without a plan, a user, or a verified header. The plan of a listed key comes first.',
-  );
+export const plan = vouched(
+  'The header that an authenticating proxy sets. It must be in verified_headers.',
+).describe(
+  'The plan of a client that a trusted proxy knows: of a listed key without a plan, a user, or a verified header. The plan of a listed key comes first.',
+);

@@ -5,13 +5,13 @@
  */
 import type { ProxyMetadata } from '../../core/check-request.ts';
 import { MAX_NAME_BYTES, nameIn } from '../../core/proxy-metadata.ts';
+import { emptyValue, NAMED_VALUE } from '../../protobuf/named-value.ts';
 import {
   double,
   type Fields,
   MalformedMessage,
   message,
   number,
-  RepeatedTexts,
   readMessage,
 } from '../../protobuf/reader.ts';
 
@@ -21,31 +21,10 @@ interface Search {
   found: Buffer | undefined;
 }
 
-interface Entry {
-  readonly wanted: string;
-  name: string | undefined;
-  value: Buffer;
-}
-
-const names = new RepeatedTexts();
-const NO_BYTES = Buffer.alloc(0);
-
-const ENTRY: Fields<Entry> = {
-  1: (reader, entry) => {
-    entry.name = reader.repeated(names);
-  },
-  // The name comes first. A view of bytes that nobody reads would cost more than the rest of the entry.
-  2: (reader, entry) => {
-    if (entry.name === undefined || entry.name === entry.wanted) entry.value = reader.bytes();
-    else reader.skipValue();
-  },
-};
-
 /** A map, as in `Metadata.filter_metadata` and `Struct.fields`. If a key is repeated, the last entry counts, as in all maps. */
 const MAP: Fields<Search> = {
   1: (reader, search) => {
-    const empty: Entry = { wanted: search.name, name: undefined, value: NO_BYTES };
-    const { name = '', value } = reader.message(ENTRY, empty);
+    const { name, value } = reader.message(NAMED_VALUE, emptyValue());
     if (name === search.name) search.found = value;
   },
 };

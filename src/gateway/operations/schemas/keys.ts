@@ -46,7 +46,11 @@ export type KeyReport = z.output<typeof keyReportSchema>;
 
 const keys = z.array(keyReportSchema);
 const warnings = z.array(z.string()).describe('What operators should know about it, in words.');
-const secret = z.string().describe('The key. No other answer has it, and no log.');
+const made = {
+  key: z.string().describe('The key. No other answer has it, and no log.'),
+  added: keyReportSchema,
+  warnings,
+};
 
 export const ADD_KEY = {
   method: 'POST',
@@ -62,7 +66,7 @@ export const ADD_KEY = {
       ),
     ...signed,
   }),
-  output: z.object({ key: secret, added: keyReportSchema, warnings }),
+  output: z.object(made),
 } satisfies Operation;
 
 export const LIST_KEYS = {
@@ -70,23 +74,14 @@ export const LIST_KEYS = {
   path: '/v1/keys',
   summary: 'List the API keys that the store keeps, in the order of their ids',
   input: z.strictObject({
+    id: optional(id, 'Only the keys of this id, all of them.'),
     after: optional(z.string().min(1).max(512), 'The `next` of the page before.'),
     count: z.int().min(1).max(1_000).default(100).describe('Maximum number of keys to list.'),
   }),
   output: z.object({
-    keys,
+    ...{ keys, warnings },
     next: optional(z.string(), 'Where the next page begins; absent after the last one.'),
-    warnings,
   }),
-} satisfies Operation;
-
-export const SHOW_KEYS = {
-  // Ids are any text, and `..` would be another path.
-  method: 'POST',
-  path: '/v1/keys/show',
-  summary: 'Show the keys of one id',
-  input: z.strictObject({ id }),
-  output: z.object({ keys, warnings }),
 } satisfies Operation;
 
 export const CHANGE_KEYS = {
@@ -132,11 +127,9 @@ export const ROTATE_KEY = {
     ...signed,
   }),
   output: z.object({
-    key: secret,
-    added: keyReportSchema,
+    ...made,
     others: keys.describe('The other keys of this id, which end after the overlap.'),
     removed: count.describe('How many other keys were removed because they have ended.'),
-    warnings,
   }),
 } satisfies Operation;
 

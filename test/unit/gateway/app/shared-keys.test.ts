@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { createSharedKeys } from '../../../../src/gateway/app/shared-keys.ts';
 import { MemoryKeyStore } from '../../../../src/gateway/keys/memory-key-store.ts';
-import { digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
+import { changeKeys, digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 
 const SET = policySetFrom('{ version: 1, default: { limits: [5/1h] } }');
@@ -35,10 +35,10 @@ test('without Redis, a key that is added, changed and removed is so at once', as
   await keys.put([acme]);
   expect(await planOf()).toBe('free');
   expect(keys.clientOf(acme.partition)?.id).toBe('acme');
-  await keys.change('acme', { plan: 'pro' });
+  await changeKeys(keys, 'acme', { plan: 'pro' });
   expect(await planOf()).toBe('pro');
-  expect(await keys.ofDigest(acme.digest)).toEqual({ ...acme, plan: 'pro' });
+  expect((await keys.ofDigests([acme.digest]))[0]).toEqual({ ...acme, plan: 'pro' });
   expect(await keys.remove([acme])).toBe(1);
   expect(await planOf()).toBeUndefined();
-  expect(await keys.ofDigest(digestOf('acme'))).toBeUndefined();
+  expect((await keys.ofDigests([digestOf('acme')]))[0]).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { KeyBook } from '../../../../src/gateway/keys/key-book.ts';
 import type { KeyStore } from '../../../../src/gateway/keys/key-store.ts';
 import { MemoryKeyStore } from '../../../../src/gateway/keys/memory-key-store.ts';
-import { digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
+import { changeKeys, digestOf, keyRecord, observedKeyEvents } from '../../../support/keys.ts';
 
 function bookOn(store: KeyStore = new MemoryKeyStore()) {
   const events = observedKeyEvents();
@@ -61,12 +61,35 @@ test('a change that fails leaves what is known, and is known once it was repeate
   store.replace = async () => {
     throw new StoreError('timeout', 'late');
   };
-  await expect(book.change('acme', { plan: 'pro' })).rejects.toThrow('late');
+  await expect(changeKeys(book, 'acme', { plan: 'pro' })).rejects.toThrow('late');
   expect(book.find(ACME.digest)?.plan).toBe('free');
   store.replace = replace;
-  await book.change('acme', { plan: 'pro' });
+  await changeKeys(book, 'acme', { plan: 'pro' });
   await book.lookUp([ACME.digest], () => 'a');
   expect(book.find(ACME.digest)?.plan).toBe('pro');
+});
+
+test('a client has its new plan at once where it was changed', async () => {
+  const book = bookOn();
+  const planNow = () => book.clientOf(ACME.partition)?.plan;
+  await book.put([ACME]);
+  expect(planNow()).toBe('free');
+  await book.lookUp([ACME.digest], () => 'a');
+  book.find(ACME.digest);
+  await changeKeys(book, 'acme', { plan: 'pro' });
+  expect(planNow()).toBe('pro');
+  await book.put([{ ...ACME, plan: 'team' }]);
+  expect(planNow()).toBe('team');
+});
+
+test('an operator who reads a key that another gateway changed sees its plan', async () => {
+  const store = new MemoryKeyStore();
+  const book = bookOn(store);
+  await book.put([ACME]);
+  await store.put([{ ...ACME, plan: 'pro' }]);
+  expect(book.clientOf(ACME.partition)?.plan).toBe('free');
+  await book.ofId('acme');
+  expect(book.clientOf(ACME.partition)?.plan).toBe('pro');
 });
 
 test('other changes wait for no key: steps have 100 keys at most', async () => {
@@ -80,7 +103,7 @@ test('other changes wait for no key: steps have 100 keys at most', async () => {
   await book.put(Array.from({ length: 250 }, (_, i) => keyRecord('acme', { key: `${i}` })));
   expect(sizes).toEqual([100, 100, 50]);
   expect(await book.ofId('acme')).toHaveLength(250);
-  expect(await book.change('acme', { isBlocked: true })).toHaveLength(250);
+  expect(await changeKeys(book, 'acme', { isBlocked: true })).toHaveLength(250);
   expect(await book.remove(await book.ofId('acme'))).toBe(250);
   expect(await book.ofId('acme')).toEqual([]);
 });
@@ -88,7 +111,7 @@ test('other changes wait for no key: steps have 100 keys at most', async () => {
 test('an id without keys has none to change or to remove', async () => {
   const book = bookOn();
   expect(await book.ofId('nobody')).toEqual([]);
-  expect(await book.change('nobody', { plan: 'pro' })).toEqual([]);
+  expect(await changeKeys(book, 'nobody', { plan: 'pro' })).toEqual([]);
   expect(await book.remove([{ id: 'nobody', digest: digestOf('nobody') }])).toBe(0);
   expect(await book.list(undefined, 10)).toEqual({ keys: [], next: undefined });
 });

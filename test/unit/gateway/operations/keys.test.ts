@@ -43,7 +43,7 @@ describe('add', () => {
       ...{ added: at(NOON_MS), ends, state: 'valid' },
     });
     expect(warnings).toEqual([LOST]);
-    const everything = JSON.stringify([keys.all, audit, await operate('showKeys', { id: 'acme' })]);
+    const everything = JSON.stringify([keys.all, audit, await operate('listKeys', { id: 'acme' })]);
     expect(everything).not.toContain(key);
     expect(audit).toMatchObject([
       {
@@ -185,7 +185,7 @@ describe('change', () => {
     expect(keys.some((each) => 'comment' in each)).toBe(false);
     for (const plan of ['', null]) {
       await operate('changeKeys', { id: 'acme', plan });
-      expect((await operate('showKeys', { id: 'acme' })).keys[0]).not.toHaveProperty('plan');
+      expect((await operate('listKeys', { id: 'acme' })).keys[0]).not.toHaveProperty('plan');
     }
     expect(audit.slice(2).map(({ change }) => change)).toEqual([
       'plan pro, ""',
@@ -200,7 +200,7 @@ describe('change', () => {
     await operate('addKey', { id: 'acme', another: true });
     const start = one.added.sha256.slice(0, 8);
     await operate('changeKeys', { id: 'acme', sha256: start, blocked: true });
-    const { keys } = await operate('showKeys', { id: 'acme' });
+    const { keys } = await operate('listKeys', { id: 'acme' });
     expect(keys.map(({ state }) => state)).toEqual(['blocked', 'valid']);
   });
 
@@ -254,6 +254,47 @@ describe('revoke', () => {
   });
 });
 
+describe('a key that is revoked at the same time stays so', () => {
+  /** Somebody else revokes what an operation has read. */
+  async function revokedMeanwhile() {
+    const gateway = setUp();
+    const { operate, keys } = gateway;
+    const { added } = await operate('addKey', { id: 'acme', plan: 'free' });
+    const { ofId, ofDigests } = keys;
+    vi.spyOn(keys, 'ofId').mockImplementation(async (id) => {
+      const found = await ofId(id);
+      await keys.remove(found);
+      return found;
+    });
+    vi.spyOn(keys, 'ofDigests').mockImplementation(async (digests) => {
+      const found = await ofDigests(digests);
+      await keys.remove(found.filter((each) => each !== undefined));
+      return found;
+    });
+    return { ...gateway, sha: added.sha256 };
+  }
+
+  test.each([
+    ['changeKeys', { plan: 'pro' }],
+    ['changeKeys', { plan: 'pro', sha256: 'its own' }],
+    ['rotateKey', {}],
+    ['rotateKey', { overlap: '0' }],
+  ] as const)('after %s with %j', async (name, fields) => {
+    const { operate, keys, sha } = await revokedMeanwhile();
+    const sha256 = 'sha256' in fields ? { sha256: sha } : {};
+    await expect(operate(name, { id: 'acme', ...fields, ...sha256 })).rejects.toMatchObject(
+      failure('not_found', /revoked at the same time, so nothing was changed/),
+    );
+    expect(keys.all).toEqual([]);
+  });
+
+  test('after an import that changes it', async () => {
+    const { operate, keys, sha } = await revokedMeanwhile();
+    await operate('importKeys', { keys: [{ id: 'acme', sha256: sha, plan: 'pro' }] });
+    expect(keys.all).toEqual([]);
+  });
+});
+
 test('list has pages', async () => {
   const { operate } = setUp();
   for (const id of ['c', 'a', 'b']) await operate('addKey', { id });
@@ -266,7 +307,6 @@ test('list has pages', async () => {
 test.each([
   ['addKey', { id: 'acme' }],
   ['listKeys', {}],
-  ['showKeys', { id: 'acme' }],
   ['changeKeys', { id: 'acme', blocked: true }],
   ['rotateKey', { id: 'acme' }],
   ['revokeKeys', { id: 'acme' }],

@@ -902,7 +902,6 @@ describe('an input', () => {
     restoreLog: {},
     addKey: { id: 'acme' },
     listKeys: {},
-    showKeys: { id: 'acme' },
     changeKeys: { id: 'acme', blocked: true },
     rotateKey: { id: 'acme' },
     revokeKeys: { id: 'acme' },
