@@ -368,6 +368,25 @@ describe.each(KINDS)('keys in %s', (_, kind) => {
           if (isRemoved) break;
         }
       });
+
+      test('a key that was added is never in force without being listed', async () => {
+        const reader = await openBook();
+        reader.deafen();
+        const acme = keyRecord('acme');
+        for (let after = 0; ; after++) {
+          const isAdded = await stoppingStore(after)
+            .put([acme])
+            .then(
+              () => true,
+              () => false,
+            );
+          await reader.book.announce([acme]);
+          const isInForce = (await reader.planOf('acme')) !== undefined;
+          expect((await reader.book.ofId('acme')).length).toBe(Number(isInForce));
+          if (isAdded) break;
+          await reader.book.remove([acme]);
+        }
+      });
     });
 
     test('a page of keys ends where the next begins, and passes over keys without a record', async () => {

@@ -2,8 +2,14 @@
 import { StoreError } from '../../src/gateway/core/counting/store.ts';
 import type { KeyRecord, StoredKeys } from '../../src/gateway/keys/stored-keys.ts';
 
-/** `isDown`: every call but those of checks fails. */
-export function storedKeys(): StoredKeys & { isDown: boolean; readonly all: readonly KeyRecord[] } {
+interface TestKeys extends StoredKeys {
+  /** Every call but those of checks fails. */
+  isDown: boolean;
+  readonly all: readonly KeyRecord[];
+  readonly announced: readonly string[];
+}
+
+export function storedKeys(): TestKeys {
   const records = new Map<string, KeyRecord>();
   const known = new Map<string, KeyRecord>();
   const up = async () => {
@@ -39,6 +45,11 @@ export function storedKeys(): StoredKeys & { isDown: boolean; readonly all: read
       const there = given.filter(({ digest }) => records.has(digest));
       await keys.put(there);
       return there;
+    },
+    announced: [] as string[],
+    async announce(given: readonly Pick<KeyRecord, 'digest'>[]) {
+      await up();
+      keys.announced.push(...given.map(({ digest }) => digest));
     },
     async remove(given: readonly Pick<KeyRecord, 'id' | 'digest'>[]) {
       await up();

@@ -80,6 +80,10 @@ export class KeyBook implements StoredKeys {
     return replaced.flat();
   }
 
+  async announce(records: readonly Pick<KeyRecord, 'digest'>[]): Promise<void> {
+    await this.#inSteps(records, (step) => this.#store.announce(step));
+  }
+
   async remove(entries: readonly KeyEntry[]): Promise<number> {
     const removed = await this.#inSteps(entries, (step) => this.#store.remove(step));
     return removed.reduce((sum, count) => sum + count, 0);
@@ -100,7 +104,7 @@ export class KeyBook implements StoredKeys {
     return records.filter((record, i) => record?.id === entries[i]?.id) as KeyRecord[];
   }
 
-  async #inSteps<T extends KeyEntry, R>(
+  async #inSteps<T extends Pick<KeyEntry, 'digest'>, R>(
     all: readonly T[],
     act: (step: readonly T[]) => Promise<R>,
   ): Promise<R[]> {

@@ -32,6 +32,8 @@ export interface KeyStore {
   replace(records: readonly KeyRecord[]): Promise<readonly KeyRecord[]>;
   /** Resolves to how many there were. */
   remove(entries: readonly KeyEntry[]): Promise<number>;
+  /** Lets all gateways forget what they know of these keys. */
+  announce(entries: readonly Pick<KeyEntry, 'digest'>[]): Promise<void>;
   /** By id, then by digest, in the order of their UTF-8 bytes. An entry may have lost its record. */
   entries(range: KeyRange): Promise<readonly KeyEntry[]>;
   /** The keys that changed since this version. */

@@ -35,6 +35,9 @@ export class MemoryKeyStore implements KeyStore {
     return entries.filter(({ digest }) => this.#records.delete(digest)).length;
   }
 
+  /** Nobody else knows any. */
+  async announce(): Promise<void> {}
+
   async entries({ id, after, count }: KeyRange): Promise<readonly KeyEntry[]> {
     this.#sorted ??= [...this.#records.values()].sort(byIdAndDigest);
     const inRange = (entry: KeyEntry) =>

@@ -78,12 +78,13 @@ export class RedisKeyStore implements KeyStore {
     return digests.map((digest) => found.get(digest));
   }
 
+  /** First the index: a key without a record is none, but a record without an entry could not be found to revoke it. */
   async put(records: readonly KeyRecord[]): Promise<void> {
     requireConnection(this.#options.client);
     const former = await this.find(digestsOf(records));
-    await this.#write(records);
     await this.#call('zadd', INDEX, ...records.flatMap((record) => [0, memberOf(record)]));
-    await this.#changes.announce(digestsOf(records));
+    await this.#write(records);
+    await this.announce(records);
     // An entry that stays because this stops before is not listed: its record has another id.
     await this.#dropEntries(former.filter((each, i) => each && each.id !== records[i]?.id));
   }
@@ -91,7 +92,7 @@ export class RedisKeyStore implements KeyStore {
   async replace(records: readonly KeyRecord[]): Promise<readonly KeyRecord[]> {
     requireConnection(this.#options.client);
     const written = await this.#write(records, 'xx');
-    await this.#changes.announce(digestsOf(records));
+    await this.announce(records);
     return records.filter((_, i) => written[i] !== null);
   }
 
@@ -107,10 +108,14 @@ export class RedisKeyStore implements KeyStore {
       found.map((record) => ({ ...record, endsMs: 0 })),
       'xx',
     );
-    await this.#changes.announce(digestsOf(entries));
+    await this.announce(entries);
     await this.#all(entries.map(({ digest }) => ['del', recordKey(digest)]));
     await this.#dropEntries([...entries, ...found]);
     return found.length;
+  }
+
+  announce(entries: readonly Pick<KeyEntry, 'digest'>[]): Promise<void> {
+    return this.#changes.announce(digestsOf(entries));
   }
 
   async entries({ id, after, count }: KeyRange): Promise<readonly KeyEntry[]> {

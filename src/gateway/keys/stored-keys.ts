@@ -37,6 +37,8 @@ export interface StoredKeys extends KeyDirectory {
   ofDigests(digests: readonly string[]): Promise<readonly (KeyRecord | undefined)[]>;
   /** Writes those whose digests are still there, so that none is kept again that was removed. Resolves to them. */
   replace(records: readonly KeyRecord[]): Promise<readonly KeyRecord[]>;
+  /** Lets all gateways look these keys up again: a change that stopped halfway may not have been announced. */
+  announce(records: readonly Pick<KeyRecord, 'digest'>[]): Promise<void>;
   /** Removes these keys. Resolves to how many there were. */
   remove(records: readonly Pick<KeyRecord, 'id' | 'digest'>[]): Promise<number>;
   /** `after`: the `next` of the page before. */

@@ -19,6 +19,7 @@ export async function importKeys(
   const fresh = { isBlocked: false, addedMs: gateway.now() };
   const added = new Map<string, KeyRecord>();
   const replaced = new Map<string, KeyRecord>();
+  const unchanged: Pick<KeyRecord, 'digest'>[] = [];
   const refused: Output<'importKeys'>['refused'] = [];
   let changed = 0;
   for (const [index, each] of given.entries()) {
@@ -32,7 +33,7 @@ export async function importKeys(
     else if (known === undefined || !isSame(known, record)) {
       if (known !== undefined) changed++;
       taken.set(digest, record);
-    }
+    } else unchanged.push(record);
   }
   const written = [...added.values(), ...replaced.values()];
   const change = `imported: ${added.size} added, ${changed} changed`;
@@ -42,8 +43,10 @@ export async function importKeys(
       await keys.replace([...replaced.values()]);
     });
   }
-  const unchanged = given.length - refused.length - added.size - changed;
-  return { added: added.size, changed, unchanged, refused, warnings: warningsOf(gateway, written) };
+  // An import that stopped may have written them, and not have said so.
+  await keys.announce(unchanged);
+  const warnings = warningsOf(gateway, written);
+  return { added: added.size, changed, unchanged: unchanged.length, refused, warnings };
 }
 
 function mistakeIn({ id, expires }: ImportedKey, known: KeyRecord | undefined): string | undefined {

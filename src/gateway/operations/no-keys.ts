@@ -9,6 +9,7 @@ export const NO_KEYS: StoredKeys = {
   ofId: async () => [],
   ofDigests: async (digests) => digests.map(() => undefined),
   replace: async () => [],
+  announce: async () => {},
   remove: async () => 0,
   list: async () => ({ keys: [], next: undefined }),
 };
