@@ -147,6 +147,14 @@ export const POLICY_RULES = {
     '`identity.user.header` is `authorization`, which clients set themselves. A client that changes its value counts as another user.',
     'Name a header that your authenticating proxy sets, such as `x-user`. For bearer tokens, set `identity.api_key.header: authorization` instead.',
   ),
+  'plan-from-client': warning(
+    '`identity.plan.header` is a header that clients set themselves: `authorization`, `proxy-authorization`, or that of the API key. So clients choose their plan.',
+    'Name a header that your proxy sets in every request, such as `x-plan`.',
+  ),
+  'metadata-from-client': warning(
+    '`identity.user` or `identity.plan` names metadata whose values clients write, such as what a filter of Envoy copies from headers. So clients choose who they are.',
+    'Name metadata of a filter that verifies, such as `envoy.filters.http.jwt_authn`.',
+  ),
   'keys-not-read': warning(
     'API keys are listed, and `identity.sources` does not list `api_key`.',
     'Add it to the sources, or remove the keys.',
