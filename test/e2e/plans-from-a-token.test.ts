@@ -115,6 +115,43 @@ describe.each(ENVOYS)('%s', (program) => {
   });
 });
 
+/** The filter of the page without the one that removes headers, and with a rule for some paths only. */
+const ALONE = block('- name: own_headers\n')
+  .replace(/^.*?(?=- name: tokens)/s, '')
+  .replace('prefix: /', 'prefix: /api/');
+
+describe.each(ENVOYS)('%s without the filter that removes headers', (program) => {
+  test.skipIf(inject('programs')[program] === undefined)(
+    'overwrites or removes those of clients where a rule asks for a token, and since 1.40 elsewhere',
+    async () => {
+      await using lab = new AsyncDisposableStack();
+      const upstream = lab.use(await startUpstream());
+      const text = withFilters(proxyConfigOf('envoy', BY_HEADERS), ALONE);
+      expect(text).toContain('prefix: /api/');
+      const behind = { application: upstream.port, headgate: 1, text };
+      const proxy = lab.use(await startEnvoy(behind, program));
+      const passedOn = async (path: string, authorization = {}) => {
+        const own = { 'X-User': 'root', 'x-plan': 'business' };
+        await call(proxy.url, path, { headers: { ...own, ...authorization } });
+        const { headers } = upstream.seen.at(-1) ?? {};
+        return [headers?.['x-user'], headers?.['x-plan']];
+      };
+      const bearer = (claims: object) => ({
+        authorization: `Bearer ${issuer.token({ aud: 'api', ...claims })}`,
+      });
+      const nothing = [undefined, undefined];
+      expect(await passedOn('/api/a')).toEqual(nothing);
+      expect(await passedOn('/api/a', bearer({ sub: 'bob', plan: 'team' }))).toEqual([
+        'bob',
+        'team',
+      ]);
+      expect(await passedOn('/api/a', bearer({ sub: 'bob' }))).toEqual(['bob', undefined]);
+      const elsewhere = program === 'envoy-oldest' ? ['root', 'business'] : nothing;
+      expect(await passedOn('/other')).toEqual(elsewhere);
+    },
+  );
+});
+
 test.each(variants)('doctor has nothing against the file by $variant', async (each) => {
   const text = withFilters(proxyConfigOf(each.name, each.policies), each.filters);
   const found = await examineProxyFile({
