@@ -8,9 +8,9 @@ import { startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { listenLocally } from '../support/local-server.ts';
 import { ENVOYS, type RunningProxy, startEnvoyGrpc } from '../support/proxies.ts';
-import { tokenIssuer } from '../support/signed-tokens.ts';
 import { temporaryFile } from '../support/temporary.ts';
 import { type CheckRecorder, startCheckRecorder } from './support/check-recorder.ts';
+import { tokenIssuer } from './support/signed-tokens.ts';
 
 const JWT = 'envoy.filters.http.jwt_authn';
 const COPIED = 'envoy.filters.http.header_to_metadata';

@@ -108,10 +108,13 @@ const rows = PROXY_ROWS.filter(({ proxy }) => proxy !== 'NGINX behind Cloudflare
 
 describe.each(rows)('$proxy $program', (row) => {
   const ways = [
-    ['removes', 'the proxy removes the header, and no client gets a plan', {}],
-    ['sets', 'the proxy sets the header, and clients have that plan or are refused', undefined],
+    ['ships', 'as shipped, the proxy passes on no plan, and no client gets one'],
+    ['removes', 'the proxy removes the header, and no client gets a plan'],
+    ['sets', 'the proxy sets the header, and clients have that plan or are refused'],
   ] as const;
-  describe.each(ways)('%s', (way, title) => {
+  // Those that send all headers are no files for this policy file, as doctor says.
+  const possible = ways.filter(([way]) => planFile(row, POLICIES, way) !== undefined);
+  describe.each(possible)('%s', (way, title) => {
     const file = planFile(row, POLICIES, way);
     if (file === undefined) return;
 

@@ -11,9 +11,9 @@ import { call } from '../support/http.ts';
 import { blocksOf } from '../support/page.ts';
 import { ENVOYS, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { proxyConfigOf, validFile } from '../support/proxy-config.ts';
-import { tokenIssuer } from '../support/signed-tokens.ts';
 import { temporaryFile } from '../support/temporary.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { tokenIssuer } from './support/signed-tokens.ts';
 
 const PAGE = readFileSync(
   new URL('../../docs/recipes/plans-from-a-token.md', import.meta.url),

@@ -67,13 +67,15 @@ const WAYS: Readonly<Record<string, Ways>> = {
   },
 };
 
-export function planFile(
-  { proxy }: ProxyRow,
-  policies: string,
-  way: 'removes' | 'sets',
-): PlanFile | undefined {
+const SENDS_ALL = ['Caddy', 'ingress-nginx'];
+
+export type Way = 'ships' | 'removes' | 'sets';
+
+/** Undefined for a file that sends all headers of clients until somebody changes it. */
+export function planFile({ proxy }: ProxyRow, policies: string, way: Way): PlanFile | undefined {
   const ways = WAYS[proxy];
   if (ways === undefined) return undefined;
+  if (way === 'ships') return SENDS_ALL.includes(proxy) ? undefined : {};
   const { printed, [way]: changes = {} } = ways;
   return { changes, ...(printed !== undefined && { text: proxyConfigOf(printed, policies) }) };
 }
