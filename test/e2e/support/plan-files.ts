@@ -56,8 +56,7 @@ const WAYS: Readonly<Record<string, Ways>> = {
     },
   },
   'ingress-nginx': {
-    removes: { '#proxy_set_header X-Plan "";': 'proxy_set_header X-Plan "";' },
-    sets: { '#proxy_set_header X-Plan "";': 'proxy_set_header X-Plan free;' },
+    sets: { 'proxy_set_header X-Plan "";': 'proxy_set_header X-Plan free;' },
   },
   APISIX: {
     sets: {
@@ -67,7 +66,7 @@ const WAYS: Readonly<Record<string, Ways>> = {
   },
 };
 
-const SENDS_ALL = ['Caddy', 'ingress-nginx'];
+const SENDS_ALL = ['Caddy'];
 
 export type Way = 'ships' | 'removes' | 'sets';
 
