@@ -147,9 +147,13 @@ export const POLICY_RULES = {
     '`identity.user.header` is `authorization`, which clients set themselves. A client that changes its value counts as another user.',
     'Name a header that your authenticating proxy sets, such as `x-user`. For bearer tokens, set `identity.api_key.header: authorization` instead.',
   ),
-  'client-written-metadata': warning(
-    'A user or a plan is read from metadata that a filter of Envoy copies from what the client sends. Clients can choose them.',
-    'Name the namespace of a filter that verifies what it reads, such as `envoy.filters.http.jwt_authn`.',
+  'plan-from-client': warning(
+    '`identity.plan.header` is a header that clients set themselves: `authorization`, `proxy-authorization`, or that of the API key. So clients choose their plan.',
+    'Name a header that your proxy sets in every request, such as `x-plan`.',
+  ),
+  'metadata-from-client': warning(
+    '`identity.user` or `identity.plan` names metadata whose values clients write, such as what a filter of Envoy copies from headers. So clients choose who they are.',
+    'Name metadata of a filter that verifies, such as `envoy.filters.http.jwt_authn`.',
   ),
   'keys-not-read': warning(
     'API keys are listed, and `identity.sources` does not list `api_key`.',

@@ -32,7 +32,8 @@ export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] 
     ...noTrustedProxy(file.identity),
     ...headersFromProxy(file.identity),
     ...credentialsAsUser(file.identity),
-    ...clientWritten(file.identity),
+    ...planFromClient(file.identity),
+    ...metadataFromClient(file.identity),
     ...narrowNetworks(file.identity),
     ...oldList(all, file, today),
   ];
@@ -113,15 +114,21 @@ function credentialsAsUser({ sources, user }: IdentitySection): DiagnosticDraft[
   return [{ rule: 'credentials-as-user', path: ['identity', 'user', 'header'], message }];
 }
 
-/** Users and plans from metadata that a filter copies from what the client sends. */
-function clientWritten({ sources, user, plan }: IdentitySection): DiagnosticDraft[] {
-  const read = { user: sources.includes('user') ? user : undefined, plan };
-  return Object.entries(read).flatMap(([key, vouched]): DiagnosticDraft[] => {
-    if (vouched === undefined || !('metadata' in vouched)) return [];
-    const origin = clientWrittenFrom(vouched.metadata);
-    if (origin === undefined) return [];
-    const message = `has values from ${origin}, so clients choose them: name a filter that verifies what it reads, such as envoy.filters.http.jwt_authn`;
-    return [{ rule: 'client-written-metadata', path: ['identity', key, 'metadata'], message }];
+function planFromClient({ sources, api_key, plan }: IdentitySection): DiagnosticDraft[] {
+  const ofClients = ['authorization', 'proxy-authorization'];
+  if (sources.includes('api_key')) ofClients.push(api_key.header);
+  if (plan === undefined || !('header' in plan) || !ofClients.includes(plan.header)) return [];
+  const message = 'clients set it themselves: name a header that your proxy sets, such as x-plan';
+  return [{ rule: 'plan-from-client', path: ['identity', 'plan', 'header'], message }];
+}
+
+function metadataFromClient({ sources, user, plan }: IdentitySection): DiagnosticDraft[] {
+  const vouched = { ...(sources.includes('user') && { user }), ...(plan && { plan }) };
+  return Object.entries(vouched).flatMap(([key, each]) => {
+    const from = 'metadata' in each ? clientWrittenFrom(each.metadata) : undefined;
+    if (from === undefined) return [];
+    const message = `its values come from ${from}, so clients choose their ${key}: name metadata of a filter that verifies, such as envoy.filters.http.jwt_authn`;
+    return [{ rule: 'metadata-from-client', path: ['identity', key, 'metadata'], message }];
   });
 }
 

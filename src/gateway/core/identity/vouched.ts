@@ -16,3 +16,11 @@ export function compileVouched(vouched: Vouched): (request: CheckRequest) => str
 export function headersOf(vouched: readonly (Vouched | undefined)[]): string[] {
   return vouched.flatMap((each) => (each !== undefined && 'header' in each ? [each.header] : []));
 }
+
+/** Of the metadata that they name, without duplicates. */
+export function namespacesOf(vouched: readonly (Vouched | undefined)[]): string[] {
+  const named = vouched.flatMap((each) =>
+    each !== undefined && 'metadata' in each ? [each.metadata] : [],
+  );
+  return [...new Set(named)];
+}
