@@ -3,6 +3,7 @@
  * several slots of a cluster, one call for each.
  */
 import { copyOf } from '../core/copied-text.ts';
+import { StoreError } from '../core/counting/store.ts';
 import type { StoredKey } from '../core/identity/key-directory.ts';
 import { CallDeadlines, storeErrorFrom } from '../stores/redis/failures.ts';
 import { InventedKeys } from './invented-keys.ts';
@@ -83,15 +84,14 @@ export class LookUps {
   }
 
   #begin(digest: string, address: string): LookUp | undefined {
-    // While the store owes an answer, further calls would only make their requests late too.
-    if (this.#late > 0) return undefined;
     const { events } = this.#options;
-    if (!this.#invented.mayLookUp(address)) {
-      events.tooManyInvented(address);
+    // While the store owes an answer, further calls would only make their requests late too.
+    if (this.#late > 0 || this.#waiting.length >= MOST_WAITING) {
+      events.lookUpsLate(1);
       return undefined;
     }
-    if (this.#waiting.length >= MOST_WAITING) {
-      events.lookUpRefused();
+    if (!this.#invented.mayLookUp(address)) {
+      events.tooManyInvented(address);
       return undefined;
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -121,15 +121,12 @@ export class LookUps {
       for (const { resolve } of lookUps) resolve('unanswered');
       events.lookUpsLate(lookUps.length);
     });
-    let found: readonly (StoredKey | undefined)[] | undefined;
-    try {
-      found = await store.lookUp(lookUps.map(({ digest }) => digest));
-      events.lookedUp(lookUps.length, found.filter((key) => key !== undefined).length);
-    } catch (cause) {
-      events.lookUpsFailed(storeErrorFrom(cause), lookUps.length);
-    }
+    const answer = await store.lookUp(lookUps.map(({ digest }) => digest)).catch(storeErrorFrom);
+    const found = answer instanceof StoreError ? undefined : answer;
     const isInTime = ends();
     if (!isInTime) this.#late--;
+    else if (answer instanceof StoreError) events.lookUpsFailed(answer, lookUps.length);
+    else events.lookedUp(lookUps.length, answer.filter((key) => key !== undefined).length);
     for (const [i, lookUp] of lookUps.entries()) {
       if (lookUp.isOutdated && isInTime && found !== undefined) {
         lookUp.isOutdated = false;
