@@ -3,7 +3,7 @@
  * several slots of a cluster, one call for each.
  */
 import { copyOf } from '../core/copied-text.ts';
-import { StoreError } from '../core/counting/store.ts';
+import type { StoreError } from '../core/counting/store.ts';
 import type { StoredKey } from '../core/identity/key-directory.ts';
 import { CallDeadlines, storeErrorFrom } from '../stores/redis/failures.ts';
 import { InventedKeys } from './invented-keys.ts';
@@ -121,22 +121,31 @@ export class LookUps {
       for (const { resolve } of lookUps) resolve('unanswered');
       events.lookUpsLate(lookUps.length);
     });
-    const answer = await store.lookUp(lookUps.map(({ digest }) => digest)).catch(storeErrorFrom);
-    const found = answer instanceof StoreError ? undefined : answer;
+    let found: readonly (StoredKey | undefined)[] | undefined;
+    let failure: StoreError | undefined;
+    try {
+      found = await store.lookUp(lookUps.map(({ digest }) => digest));
+    } catch (cause) {
+      failure = storeErrorFrom(cause);
+    }
     const isInTime = ends();
     if (!isInTime) this.#late--;
-    else if (answer instanceof StoreError) events.lookUpsFailed(answer, lookUps.length);
-    else events.lookedUp(lookUps.length, answer.filter((key) => key !== undefined).length);
+    let [answered, known] = [0, 0];
     for (const [i, lookUp] of lookUps.entries()) {
       if (lookUp.isOutdated && isInTime && found !== undefined) {
         lookUp.isOutdated = false;
         this.#enqueue(lookUp);
         continue;
       }
+      answered++;
+      if (found?.[i] !== undefined) known++;
       this.#underWay.delete(lookUp.digest);
       if (found === undefined) lookUp.resolve('unanswered');
       else this.#answer(lookUp, found[i], isInTime);
     }
+    // Those that came too late were reported then.
+    if (isInTime && failure !== undefined) events.lookUpsFailed(failure, answered);
+    else if (isInTime) events.lookedUp(answered, known);
   }
 
   #answer({ digest, resolve, isOutdated }: LookUp, key: StoredKey | undefined, isInTime: boolean) {
