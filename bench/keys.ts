@@ -62,10 +62,10 @@ async function usedByRedis(client: Redis): Promise<number> {
 
 async function bytesInRedis(client: Redis) {
   const noEvents = { recordUnreadable() {}, changesMissed() {} };
-  const silent = { lookedUp() {}, lookUpsLate() {}, lookUpsFailed() {}, lookUpRefused() {} };
+  const silent = { lookedUp() {}, lookUpsLate() {}, lookUpsFailed() {} };
   const book = new KeyBook({
     store: new RedisKeyStore({ client, connection: overIoredis(client), events: noEvents }),
-    events: { ...noEvents, ...silent, tooManyInvented() {}, changesUnread() {} },
+    events: { ...noEvents, ...silent, tooManyInvented() {} },
     ...{ deadlineMs: 1_000, now: () => performance.now() },
   });
   await client.flushall();

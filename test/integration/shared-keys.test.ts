@@ -38,7 +38,7 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
 
   async function openGateway({ timeoutMs = '5000' } = {}) {
     const resources = started.adopt(new OpenResources(), (opened) => opened.close());
-    const { telemetry } = observedTelemetry();
+    const { telemetry, lines } = observedTelemetry();
     const monitor = monitorStore(telemetry, Date.now);
     const { keys, connect } = await createSharedState({
       environment: readEnvironment({
@@ -53,7 +53,8 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
       await keys.lookUp([digestOf(key)], () => ADDRESS);
       return keys.find(digestOf(key))?.plan;
     };
-    return { keys, planOf };
+    const metricsOf = async () => (await telemetry.registry.metrics()).split('\n');
+    return { keys, planOf, lines, metricsOf };
   }
 
   const subscribers = async () => {
@@ -82,6 +83,37 @@ describe.skipIf(!redisIsHere)('gateways that take keys from Redis', () => {
     };
     await waitUntil('the key is unlisted', isUnlisted);
     expect(other.keys.clientOf(keyRecord('acme').partition)?.id).toBe('acme');
+  });
+
+  test('report what look-ups came to, and no key, id or digest', async () => {
+    const gateway = await openGateway();
+    await gateway.keys.put([keyRecord('acme')]);
+    expect(await gateway.planOf('acme')).toBe('free');
+    expect(await gateway.planOf('invented')).toBeUndefined();
+    const metrics = await gateway.metricsOf();
+    expect(metrics).toContain('headgate_key_lookups_total{result="found"} 1');
+    expect(metrics).toContain('headgate_key_lookups_total{result="unknown"} 1');
+    expect(metrics).toContain('headgate_key_changes_unread 0');
+    for (const text of ['acme', digestOf('acme'), digestOf('invented')])
+      expect(metrics.join('\n')).not.toContain(text);
+  });
+
+  test('say so if their account may not read keys or changes: a key is not unknown then', async () => {
+    const gateway = await openGateway();
+    await gateway.keys.put([keyRecord('acme')]);
+    await admin.call('ACL', 'SETUSER', 'headgate', '-getrange', '-xrange');
+    expect(await gateway.planOf('acme')).toBeUndefined();
+    expect(await gateway.metricsOf()).toContain('headgate_key_lookups_total{result="failed"} 1');
+    await waitUntil('changes are not read', async () =>
+      (await gateway.metricsOf()).includes('headgate_key_changes_unread 1'),
+    );
+    const events = gateway.lines().map(({ event }) => event);
+    expect(events).toEqual(expect.arrayContaining(['key_lookups_failed', 'key_changes_unread']));
+    await admin.call('ACL', 'SETUSER', 'headgate', '+getrange', '+xrange');
+    expect(await gateway.planOf('acme')).toBe('free');
+    await waitUntil('changes are read', async () =>
+      (await gateway.metricsOf()).includes('headgate_key_changes_unread 0'),
+    );
   });
 
   test('read of it at intervals if no message arrives', async () => {

@@ -39,10 +39,8 @@ export function observedKeyEvents() {
     lookedUp: vi.fn<KeyEvents['lookedUp']>(),
     lookUpsLate: vi.fn<KeyEvents['lookUpsLate']>(),
     lookUpsFailed: vi.fn<KeyEvents['lookUpsFailed']>(),
-    lookUpRefused: vi.fn<KeyEvents['lookUpRefused']>(),
     tooManyInvented: vi.fn<KeyEvents['tooManyInvented']>(),
     recordUnreadable: vi.fn<KeyEvents['recordUnreadable']>(),
     changesMissed: vi.fn<KeyEvents['changesMissed']>(),
-    changesUnread: vi.fn<KeyEvents['changesUnread']>(),
   };
 }

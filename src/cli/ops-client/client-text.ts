@@ -12,7 +12,7 @@ import { columns } from '../output/table.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   c: 'a listed API key',
-  k: 'an API key that the policy file does not list',
+  k: 'an unlisted API key',
   u: 'a user',
   i: 'an address',
   d: 'a descriptor',

@@ -70,7 +70,9 @@ export const testFileSchema = z
     api_keys: z
       .array(apiKeySchema)
       .default([])
-      .describe('API keys that count as listed, in addition to those of the policy file.'),
+      .describe(
+        'API keys that count as listed, in addition to those of the policy file: keys in Redis, for example.',
+      ),
     clients: z.record(name, clientSchema).describe('The clients that send requests, by name.'),
     tests: z.array(testSchema).min(1),
   })

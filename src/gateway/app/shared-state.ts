@@ -1,6 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { KeyEvents } from '../keys/key-events.ts';
 import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
@@ -19,17 +18,6 @@ const SALTS_EVERY_MS = 10_000;
 const OVERRIDES_EVERY_MS = 5_000;
 /** As with overrides, for keys. */
 const KEYS_EVERY_MS = 5_000;
-
-const UNREPORTED: KeyEvents = {
-  lookedUp() {},
-  lookUpsLate() {},
-  lookUpsFailed() {},
-  lookUpRefused() {},
-  tooManyInvented() {},
-  recordUnreadable() {},
-  changesMissed() {},
-  changesUnread() {},
-};
 
 export interface SharedStateOptions extends Omit<GatewayOptions, 'policies'> {
   readonly policies: Pick<PolicySource, 'current'>;
@@ -63,7 +51,7 @@ export async function createSharedState(options: SharedStateOptions) {
   const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
   const shared = createSharedKeys({
     ...{ keyStore: backend.keyStore, policies, deadlineMs: environment.storeTimeoutMs },
-    events: UNREPORTED,
+    events: telemetry.keys,
   });
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
@@ -79,9 +67,9 @@ export async function createSharedState(options: SharedStateOptions) {
     onFailure: monitor.overridesUnread,
   });
   const keyRefresher = refresher({
-    refresh: shared.refresh,
+    refresh: () => shared.refresh().then(telemetry.keys.changesRead),
     everyMs: KEYS_EVERY_MS,
-    onFailure: UNREPORTED.changesUnread,
+    onFailure: (error) => telemetry.keys.changesUnread(error, monitor.isDegraded()),
   });
   return {
     backend,
@@ -124,7 +112,7 @@ async function createBackend(
   // Loaded only if needed: the client of Redis adds 4 MiB and a tenth to the time of a start.
   const { inRedis } = await import('./redis/redis-backend.ts');
   const shared = { target, environment, events, monitor, telemetry, now, resources };
-  return inRedis({ ...shared, keyEvents: UNREPORTED });
+  return inRedis(shared);
 }
 
 function createOverrides(

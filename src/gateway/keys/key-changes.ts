@@ -1,4 +1,5 @@
 /** Follows the changes of keys in the store, those of other gateways included. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeyStore } from './key-store.ts';
 
 export interface KeyChangesOptions {
@@ -33,6 +34,8 @@ export class KeyChanges {
     do {
       this.#isStale = false;
       const { version, digests } = await store.changesSince(this.#version);
+      // A request whose key was found in this turn of the event loop has not read it yet.
+      await nextTurn();
       if (digests === undefined || digests.length > 0) onChanged(digests);
       this.#version = version;
     } while (this.#isStale);

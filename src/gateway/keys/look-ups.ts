@@ -3,6 +3,7 @@
  * several slots of a cluster, one call for each.
  */
 import { copyOf } from '../core/copied-text.ts';
+import type { StoreError } from '../core/counting/store.ts';
 import type { StoredKey } from '../core/identity/key-directory.ts';
 import { CallDeadlines, storeErrorFrom } from '../stores/redis/failures.ts';
 import { InventedKeys } from './invented-keys.ts';
@@ -83,15 +84,14 @@ export class LookUps {
   }
 
   #begin(digest: string, address: string): LookUp | undefined {
-    // While the store owes an answer, further calls would only make their requests late too.
-    if (this.#late > 0) return undefined;
     const { events } = this.#options;
-    if (!this.#invented.mayLookUp(address)) {
-      events.tooManyInvented(address);
+    // While the store owes an answer, further calls would only make their requests late too.
+    if (this.#late > 0 || this.#waiting.length >= MOST_WAITING) {
+      events.lookUpsLate(1);
       return undefined;
     }
-    if (this.#waiting.length >= MOST_WAITING) {
-      events.lookUpRefused();
+    if (!this.#invented.mayLookUp(address)) {
+      events.tooManyInvented(address);
       return undefined;
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -122,24 +122,30 @@ export class LookUps {
       events.lookUpsLate(lookUps.length);
     });
     let found: readonly (StoredKey | undefined)[] | undefined;
+    let failure: StoreError | undefined;
     try {
       found = await store.lookUp(lookUps.map(({ digest }) => digest));
-      events.lookedUp(lookUps.length, found.filter((key) => key !== undefined).length);
     } catch (cause) {
-      events.lookUpsFailed(storeErrorFrom(cause), lookUps.length);
+      failure = storeErrorFrom(cause);
     }
     const isInTime = ends();
     if (!isInTime) this.#late--;
+    let [answered, known] = [0, 0];
     for (const [i, lookUp] of lookUps.entries()) {
       if (lookUp.isOutdated && isInTime && found !== undefined) {
         lookUp.isOutdated = false;
         this.#enqueue(lookUp);
         continue;
       }
+      answered++;
+      if (found?.[i] !== undefined) known++;
       this.#underWay.delete(lookUp.digest);
       if (found === undefined) lookUp.resolve('unanswered');
       else this.#answer(lookUp, found[i], isInTime);
     }
+    // Those that came too late were reported then.
+    if (isInTime && failure !== undefined) events.lookUpsFailed(failure, answered);
+    else if (isInTime) events.lookedUp(answered, known);
   }
 
   #answer({ digest, resolve, isOutdated }: LookUp, key: StoredKey | undefined, isInTime: boolean) {

@@ -1,9 +1,9 @@
-/** What `explain` says of the client: the id of its key, and the overrides and the entries of the file that name it. */
+/** What `explain` says of the client: the id of its key, its plan, and the overrides and the entries of the file that name it. */
 import { countedAddress } from '../core/identity/address.ts';
 import { addressPartition, pseudonymsOf } from '../core/identity/partition.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
-import type { AccessEvent, TraceEvent } from '../core/trace.ts';
+import type { AccessEvent, PlanEvent, TraceEvent } from '../core/trace.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { Step } from './explain-text.ts';
 import { listedReports } from './listed-report.ts';
@@ -17,7 +17,7 @@ import {
 import { clientText, endedText, inForceText, momentText } from './texts.ts';
 
 export interface ClientContext {
-  readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
+  readonly policies: Pick<PolicySet, 'listedClients' | 'naming' | 'hasPlan'>;
   readonly overrides: OverrideLists;
   readonly salts: SaltSource;
   readonly nowMs: number;
@@ -29,6 +29,13 @@ export function createClientSteps(context: ClientContext): (event: TraceEvent) =
     if (event.type === 'client-address') {
       ofAddress = namesOfAddress(event.address ?? event.proxy, context);
     }
+    if (event.type === 'plan') return stepsOf(unknownPlanTexts(event, context.policies));
+    if (event.type === 'key-ended') {
+      const when = momentText(isoTime(event.endsMs), context.nowMs);
+      return stepsOf([
+        `the store has the key: id:${event.id} until ${when}, so it is not listed now`,
+      ]);
+    }
     if (event.type === 'access') return stepsOf(accessTexts(event, context.nowMs));
     if (event.type !== 'client-names') return [];
     const names = [...new Set([...event.names, ...ofAddress])];
@@ -38,6 +45,11 @@ export function createClientSteps(context: ClientContext): (event: TraceEvent) =
 
 function stepsOf(sentences: readonly string[]): Step[] {
   return sentences.map((what) => ({ about: 'identity', what }));
+}
+
+function unknownPlanTexts({ plan, ignored }: PlanEvent, policies: ClientContext['policies']) {
+  if (plan === undefined || ignored !== undefined || policies.hasPlan(plan)) return [];
+  return [`no policy has the plan ${plan}: the limits without a plan apply`];
 }
 
 function accessTexts(event: AccessEvent, nowMs: number): string[] {

@@ -1,5 +1,4 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
-import type { KeyEvents } from '../../keys/key-events.ts';
 import { RedisKeyStore } from '../../keys/redis-key-store.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { type Connection, createRedisClient } from '../../stores/redis/client.ts';
@@ -21,7 +20,6 @@ export interface RedisBackendOptions extends Omit<GatewayOptions, 'policies'> {
   readonly target: RedisTarget;
   readonly events: BackendEvents;
   readonly monitor: StoreMonitor;
-  readonly keyEvents: KeyEvents;
 }
 
 export function inRedis(options: RedisBackendOptions): Backend {
@@ -73,7 +71,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     store: counting.store,
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
-    keyStore: new RedisKeyStore({ client, connection, events: options.keyEvents }),
+    keyStore: new RedisKeyStore({ client, connection, events: telemetry.keys }),
     salts,
     place: heartbeat.place,
     queryAll: (query) => gateways.queryAll(query),

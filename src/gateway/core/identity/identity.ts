@@ -19,6 +19,7 @@ import {
 import { compileAccess } from './client-access.ts';
 import { addressHeadersOf, compileOrigin, type OriginConfig } from './origin.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
+import { compilePlans } from './plans.ts';
 import { rememberPartitions } from './remembered.ts';
 import { compileVouched } from './vouched.ts';
 
@@ -65,7 +66,7 @@ export function compileIdentity(config: IdentityConfig): Identity {
   const userOf = sources.includes('user') ? compileVouched(config.user) : undefined;
   const userPartitionOf = rememberPartitions(userPartition);
   const headerClaims = compileHeaderClaims(config);
-  const planOf = compilePlans(config);
+  const plans = compilePlans(config.plan);
   const ambiguousHeader = compileAmbiguity(config);
   const accessOf = compileAccess(trusts);
   const ignoredHeaders = compileIgnoredHeaders(config);
@@ -84,6 +85,10 @@ export function compileIdentity(config: IdentityConfig): Identity {
       const ambiguous = ambiguousHeader(request, isTrusted);
       if (ambiguous !== undefined) trace?.({ type: 'ambiguous-header', header: ambiguous });
       const headers = headerClaims(request, isTrusted, salts);
+      if (trace) {
+        if (keysInStore && apiKeys) traceStored(apiKeys.unlistedDigests(request), context);
+        plans.trace(request, { apiKey, user, headers, isTrusted }, trace);
+      }
       const access = accessOf(claims, context);
       return {
         kind: kindOf(source),
@@ -92,7 +97,8 @@ export function compileIdentity(config: IdentityConfig): Identity {
         apiKey,
         user,
         plan:
-          apiKey?.plan ?? (isTrusted ? planOf?.(request, { apiKey, user, headers }) : undefined),
+          apiKey?.plan ??
+          (isTrusted ? plans.named?.(request, { apiKey, user, headers }) : undefined),
         headers,
         access: access?.access,
         accessBy: access,
@@ -112,20 +118,15 @@ export function compileIdentity(config: IdentityConfig): Identity {
   };
 }
 
-type KnownClient = Pick<ClientIdentity, 'apiKey' | 'user' | 'headers'>;
-
-/** The plan that a trusted proxy names. An address alone has none, because anybody can have it. */
-function compilePlans({ plan }: IdentityConfig) {
-  if (plan === undefined) return undefined;
-  const read = compileVouched(plan);
-  const ofPlan = 'header' in plan ? `header:${plan.header}` : undefined;
-  const isVerified = ([name, { unverified }]: readonly [string, ClaimedIdentity]) =>
-    !unverified && name !== ofPlan;
-  return (request: CheckRequest, { apiKey, user, headers }: KnownClient): string | undefined => {
-    const isKnown =
-      apiKey?.unverified === false || user !== undefined || [...headers].some(isVerified);
-    return isKnown ? read(request) : undefined;
-  };
+/** Why a key that the store lists may count as unlisted. `digests`: those of what may be the key. */
+function traceStored(digests: readonly string[], { keys, nowMs, trace }: CheckContext): void {
+  if (digests.length > 0 && keys === undefined) trace?.({ type: 'keys-not-looked-up' });
+  for (const digest of digests) {
+    const { id, endsMs } = keys?.find(digest) ?? {};
+    if (id !== undefined && endsMs !== undefined && endsMs <= nowMs) {
+      trace?.({ type: 'key-ended', id, endsMs });
+    }
+  }
 }
 
 /** If a proxy is not trusted, every header that only a trusted proxy may set is ignored. */

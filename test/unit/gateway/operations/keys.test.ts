@@ -14,6 +14,10 @@ identity:
 default: { limits: [1000/1h], plans: { free: [10/1h], pro: [50/1h] } }
 policies: [{ name: login, match: { path: /login }, limits: [2/5min], plans: { pro: [3/5min] } }]`);
 const SET = { ...WRITTEN, naming: { ...WRITTEN.naming, keysInStore: true } };
+const IN_STORE = policySetFrom(`
+version: 1
+identity: { sources: [api_key, ip], api_key: { keys: redis } }
+default: { limits: [10/1h], plans: { pro: [50/1h] } }`);
 
 const DAY_MS = 86_400_000;
 const at = (ms: number) => new Date(ms).toISOString();
@@ -353,6 +357,29 @@ describe('the client of a key of the store', () => {
     expect(blocked).toMatchObject({ client: shown.client, client_id: 'acme', plan: 'pro' });
     const { overrides } = await operate('listOverrides');
     expect(overrides).toMatchObject([{ client_id: 'acme', plan: 'pro' }]);
+  });
+
+  test('is explained with its plan, what names it, and its end', async () => {
+    const { operate } = setUp(IN_STORE);
+    const { key } = await operate('addKey', { id: 'acme', plan: 'pro', expires: '1d' });
+    const identityOf = async () => {
+      const { steps } = await operate('explain', { url: '/', headers: { 'x-api-key': key ?? '' } });
+      return steps.filter(({ about }) => about === 'identity').map(({ what }) => what);
+    };
+    expect(await identityOf()).toEqual([
+      'api_key identifies the client',
+      'ip is not used: an earlier source identifies the client',
+      'the store names the plan pro',
+      expect.stringMatching(/^the store has the key: id:acme \(plan pro\) until .* UTC, in 24 h$/),
+    ]);
+    vi.setSystemTime(NOON_MS + DAY_MS + 3_600_000);
+    expect(await identityOf()).toEqual([
+      'api_key identifies the client; the key is not listed, so the address is charged too',
+      'ip is not used: an earlier source identifies the client',
+      expect.stringMatching(
+        /^the store has the key: id:acme until .* UTC, 60 min ago, so it is not listed now$/,
+      ),
+    ]);
   });
 
   test('is blocked if its keys are', async () => {

@@ -11,7 +11,6 @@ import { readEnvironment } from '../../../../../src/gateway/config/settings/envi
 import { parseRedisUrl } from '../../../../../src/gateway/config/settings/redis-url.ts';
 import { overIoredis } from '../../../../../src/gateway/stores/redis/counting-connection.ts';
 import { TAKE_SCRIPT_SHA } from '../../../../../src/gateway/stores/redis/take-script.ts';
-import { observedKeyEvents } from '../../../../support/keys.ts';
 import { descriptorOf } from '../../../../support/quotas.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import {
@@ -51,7 +50,6 @@ describe('the place of a gateway before Redis answers', () => {
         onUnsettled() {},
         replyTo: async () => undefined,
       },
-      keyEvents: observedKeyEvents(),
       now: () => NOON_MS,
     });
     expect(backend.place()).toEqual(place);
