@@ -111,6 +111,8 @@ testWithOwnRedis(
       () => redis.roles(),
       (roles) => roles.master !== master,
     );
+    // Until the old master follows, it takes changes that are then lost.
+    await redis.settled();
     await limitBecomes(gateways, key, '20000');
     await done(gateways[1], 'POST /v1/keys/change', { id: 'acme', plan: 'pro' });
     await limitBecomes(gateways, key, '30000');
