@@ -1,0 +1,245 @@
+/** Invented keys as fast as this machine sends them, and many customers at once after a start. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Redis } from 'ioredis';
+import type { GatewayProcess } from '../../support/gateway.ts';
+import { call } from '../../support/http.ts';
+import { seriesIn } from '../../support/metrics.ts';
+import { startRedisServer } from '../../support/redis-server.ts';
+import {
+  type Answer,
+  addKeys,
+  addressOf,
+  askAll,
+  connect,
+  count,
+  type Found,
+  keepAsking,
+  ms,
+  names,
+  startGateways,
+  unmet,
+  waitsOf,
+} from './lab.ts';
+
+export interface FloodOptions {
+  /** Of each flood. */
+  readonly seconds: number;
+  /** The maximum time that a request waits for Redis. */
+  readonly deadlineMs: number;
+}
+
+const CUSTOMERS = 100;
+const PER_SECOND = 100;
+/** Customers that the gateway has never seen, in each second. */
+const NEW_PER_SECOND = 20;
+const ADDRESSES = 20_000;
+
+/** How much the invention of keys may add to what a flood with one key makes others wait at the median. */
+const MOST_TIMES = 3;
+/** Requests of a turn, with what does not fit into one call. */
+const MOST_IN_A_CALL = 128;
+
+interface Flood {
+  readonly name: string;
+  readonly kind: 'invented' | 'one' | undefined;
+  readonly addresses: number;
+}
+
+const FLOODS: readonly Flood[] = [
+  { name: 'none', kind: undefined, addresses: 1 },
+  { name: 'one key, 20,000 addresses', kind: 'one', addresses: ADDRESSES },
+  { name: 'invented keys, 1 address', kind: 'invented', addresses: 1 },
+  { name: 'invented keys, 20,000 addresses', kind: 'invented', addresses: ADDRESSES },
+];
+
+interface Measured {
+  readonly sent: number;
+  readonly known: readonly Answer[];
+  readonly fresh: readonly Answer[];
+  readonly digests: number;
+  readonly lookUps: number;
+  readonly takes: number;
+}
+
+export async function runFloods({ seconds, deadlineMs }: FloodOptions): Promise<Found> {
+  await using lab = new AsyncDisposableStack();
+  const redis = lab.use(await startRedisServer());
+  const admin = connect(lab, redis.url);
+  const [gateway] = (await startGateways(lab, 1, {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_STORE_TIMEOUT_MS: String(deadlineMs),
+  })) as [GatewayProcess];
+  const customers = names(CUSTOMERS, 'customer');
+  await addKeys(gateway, [...customers, 'flooding-customer'], 'pro');
+  await askAll(
+    gateway,
+    customers.map((id, i) => ({ id, address: addressOf(i) })),
+  );
+  const found: (readonly [Flood, Measured])[] = [];
+  for (const flood of FLOODS) {
+    const newcomers = names(
+      Math.ceil(NEW_PER_SECOND * seconds * 2),
+      `new-${flood.addresses}-${flood.kind}`,
+    );
+    await addKeys(gateway, newcomers, 'free');
+    found.push([flood, await measure({ gateway, admin, flood, seconds, customers, newcomers })]);
+    // Nothing of it is still under way.
+    await askAll(
+      gateway,
+      customers.map((id, i) => ({ id, address: addressOf(i) })),
+    );
+  }
+  return {
+    rows: found.map(([flood, each]) => rowOf(flood, each, seconds)),
+    ...judge(found, seconds),
+  };
+}
+
+interface Measuring {
+  readonly gateway: GatewayProcess;
+  readonly admin: Redis;
+  readonly flood: Flood;
+  readonly seconds: number;
+  readonly customers: readonly string[];
+  readonly newcomers: readonly string[];
+}
+
+async function measure(of: Measuring): Promise<Measured> {
+  const { gateway, admin, flood, seconds, customers, newcomers } = of;
+  const before = await workOf(gateway, admin);
+  const stopFlood = flood.kind && startFlood(gateway, flood);
+  const known = keepAsking(gateway, PER_SECOND, (i) => ({
+    id: customers[i % CUSTOMERS] as string,
+    address: addressOf(i % CUSTOMERS),
+  }));
+  const fresh = keepAsking(gateway, NEW_PER_SECOND, (i) => ({
+    id: newcomers[i % newcomers.length] as string,
+    address: addressOf(CUSTOMERS + i),
+  }));
+  await sleep(seconds * 1_000);
+  const answers = { known: await known.stop(), fresh: await fresh.stop() };
+  const sent = (await stopFlood?.()) ?? 0;
+  const after = await workOf(gateway, admin);
+  return {
+    sent,
+    ...answers,
+    digests: after.digests - before.digests,
+    takes: after.takes - before.takes,
+    lookUps: after.evals - before.evals - (after.takes - before.takes),
+  };
+}
+
+/** Resolves to how many requests were answered. */
+function startFlood({ url }: GatewayProcess, { addresses, kind }: Flood): () => Promise<number> {
+  const program = fileURLToPath(new URL('flood-process.ts', import.meta.url));
+  const child = fork(program, [url, String(addresses), String(kind)], { execArgv: [] });
+  return async () => {
+    child.send('stop');
+    const [answered] = await once(child, 'message');
+    await once(child, 'exit');
+    return Number(answered);
+  };
+}
+
+/** GETRANGE is what a look-up calls for each digest; a call of a script is a take, a look-up, or housekeeping. */
+async function workOf(gateway: GatewayProcess, admin: Redis) {
+  const stats = await admin.info('commandstats');
+  const callsOf = (name: string) =>
+    Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  return {
+    digests: callsOf('getrange'),
+    evals: callsOf('evalsha') + callsOf('eval'),
+    takes: seriesIn(body, 'headgate_store_batch_requests_count') ?? 0,
+  };
+}
+
+function rowOf({ name }: Flood, measured: Measured, seconds: number) {
+  const { sent, known, fresh, digests, lookUps, takes } = measured;
+  const waits = waitsOf(known);
+  return {
+    flood: name,
+    'requests/s': (sent / seconds).toFixed(0),
+    'digests looked up': String(digests),
+    'calls for them': String(lookUps),
+    'calls to count': String(takes),
+    'known: p50': ms(waits.p50),
+    p99: ms(waits.p99),
+    max: ms(waits.max),
+    unlisted: `${count(known, isNot('pro'))} of ${known.length}`,
+    'new: unlisted': `${count(fresh, isNot('free'))} of ${fresh.length}`,
+    'new: p99': ms(waitsOf(fresh).p99),
+  };
+}
+
+const isNot =
+  (wanted: Answer['seen']) =>
+  ({ seen }: Answer) =>
+    seen !== wanted;
+
+function judge(found: readonly (readonly [Flood, Measured])[], seconds: number) {
+  const wrong: string[] = [];
+  const late: string[] = [];
+  const one = waitsOf(found[1]?.[1].known ?? []);
+  for (const [{ name, kind, addresses }, measured] of found) {
+    const { sent, known, fresh, digests, lookUps, takes } = measured;
+    const others = known.length + fresh.length;
+    // 60 look-ups of each address and one more each second, and those that were under way together.
+    const mostDigests = addresses * (60 + 2 * seconds) + others + 64;
+    const rules = unmet({
+      'known customers keep their plan': count(known, isNot('pro')) === 0,
+      'look-ups that find nothing are bounded by address': digests <= mostDigests,
+      'one call for the look-ups of a turn':
+        lookUps <= takes + digests / MOST_IN_A_CALL + HOUSEKEEPING,
+      'the flood was sent': kind === undefined || sent > 100,
+    });
+    wrong.push(...rules.map((rule) => `${name}: ${rule}`));
+    const inTime = unmet({
+      'new customers are found in time': count(fresh, isNot('free')) <= fresh.length / 100,
+      'known customers wait as with a flood of one key':
+        kind !== 'invented' || waitsOf(known).p50 <= MOST_TIMES * one.p50,
+    });
+    late.push(...inTime.map((rule) => `${name}: ${rule}`));
+  }
+  return { wrong, late };
+}
+
+/** Calls of scripts for heartbeats, salts, overrides and changes. */
+const HOUSEKEEPING = 100;
+
+/** Customers behind one address, all at once, at a gateway that was just started. */
+export async function runNewcomers(deadlineMs: number, customers = 500): Promise<Found> {
+  await using lab = new AsyncDisposableStack();
+  const redis = lab.use(await startRedisServer());
+  const env = {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_STORE_TIMEOUT_MS: String(deadlineMs),
+  };
+  const ids = names(customers, 'customer');
+  const [first] = (await startGateways(lab, 1, env)) as [GatewayProcess];
+  await addKeys(first, ids, 'pro');
+  await first.stop();
+  const [gateway] = (await startGateways(lab, 1, env)) as [GatewayProcess];
+  const asks = ids.map((id) => ({ id, address: addressOf(1) }));
+  const answers = await askAll(gateway, asks);
+  const again = await askAll(gateway, asks);
+  const waits = waitsOf(answers);
+  const unlisted = count(answers, isNot('pro'));
+  return {
+    rows: [
+      {
+        'after a start': `${customers} customers, 1 address`,
+        unlisted: String(unlisted),
+        p50: ms(waits.p50),
+        max: ms(waits.max),
+        'the second time: unlisted': String(count(again, isNot('pro'))),
+        'p50 ': ms(waitsOf(again).p50),
+      },
+    ],
+    wrong: unmet({ 'no customer is taken for an inventor': count(again, isNot('pro')) === 0 }),
+    late: unmet({ 'every customer is found at once': unlisted === 0 }),
+  };
+}
