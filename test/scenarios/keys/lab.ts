@@ -18,7 +18,7 @@ export interface Found {
 }
 
 /** No test reaches these limits, but those of the path /tight. */
-export const LIMITS = { unlisted: 100_000, free: 300_000, pro: 500_000 } as const;
+const LIMITS = { unlisted: 100_000, free: 300_000, pro: 500_000 } as const;
 export const TIGHT = { unlisted: 5, free: 12, pro: 20 } as const;
 export type Plan = 'free' | 'pro';
 
@@ -73,11 +73,11 @@ export function connect(lab: AsyncDisposableStack, url: string): Redis {
   return client.on('error', () => {});
 }
 
-export const sha256Of = (id: string) => hash('sha256', keyOf(id), 'hex');
+const sha256Of = (id: string) => hash('sha256', keyOf(id), 'hex');
 export const recordKeyOf = (id: string) => `hg:v1:key:${hash('sha256', keyOf(id), 'base64url')}`;
 
 /** The key of a customer. Nobody else sends it. */
-export function keyOf(id: string): string {
+function keyOf(id: string): string {
   return `the-key-of-${id}`;
 }
 
@@ -128,7 +128,7 @@ export function addressOf(i: number): string {
 export type Seen = 'unlisted' | Plan | 'blocked' | 'refused' | 'uncounted' | 'no answer';
 
 /** Whom the gateway took the client for, by the answer. */
-export function seenIn(outcome: Pick<Outcome, 'status' | 'head'>): Seen {
+function seenIn(outcome: Pick<Outcome, 'status' | 'head'>): Seen {
   const { status } = outcome;
   if (status === 0) return 'no answer';
   if (status === 403) return 'blocked';
