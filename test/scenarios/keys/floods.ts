@@ -1,4 +1,4 @@
-/** Invented keys as fast as this machine sends them, and many customers at once after a start. */
+/** Invented keys as fast as this machine sends them. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -219,37 +219,3 @@ function judge(found: readonly (readonly [Flood, Measured])[], seconds: number) 
 
 /** Calls of scripts for heartbeats, salts, overrides and changes. */
 const HOUSEKEEPING = 100;
-
-/** Customers behind one address, all at once, at a gateway that was just started. */
-export async function runNewcomers(deadlineMs: number, customers = 500): Promise<Found> {
-  await using lab = new AsyncDisposableStack();
-  const redis = lab.use(await startRedisServer());
-  const env = {
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_STORE_TIMEOUT_MS: String(deadlineMs),
-  };
-  const ids = names(customers, 'customer');
-  const [first] = (await startGateways(lab, 1, env)) as [GatewayProcess];
-  await addKeys(first, ids, 'pro');
-  await first.stop();
-  const [gateway] = (await startGateways(lab, 1, env)) as [GatewayProcess];
-  const asks = ids.map((id) => ({ id, address: addressOf(1) }));
-  const answers = await askAll(gateway, asks);
-  const again = await askAll(gateway, asks);
-  const waits = waitsOf(answers);
-  const unlisted = count(answers, isNot('pro'));
-  return {
-    rows: [
-      {
-        'after a start': `${customers} customers, 1 address`,
-        unlisted: String(unlisted),
-        p50: ms(waits.p50),
-        max: ms(waits.max),
-        'the second time: unlisted': String(count(again, isNot('pro'))),
-        'p50 ': ms(waitsOf(again).p50),
-      },
-    ],
-    wrong: unmet({ 'no customer is taken for an inventor': count(again, isNot('pro')) === 0 }),
-    late: unmet({ 'every customer is found at once': unlisted === 0 }),
-  };
-}

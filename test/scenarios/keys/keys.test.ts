@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { ownRedisIsHere } from '../../support/redis.ts';
 import { runChanges } from './changes.ts';
-import { runFloods, runNewcomers } from './floods.ts';
+import { runFloods } from './floods.ts';
 import type { Found } from './lab.ts';
 import { runForgeries, runLosses } from './lost-streams.ts';
+import { runNewcomers } from './newcomers.ts';
 import { runOutages } from './outage.ts';
 
 /** So long that no look-up is late on a busy machine. */

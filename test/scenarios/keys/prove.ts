@@ -2,9 +2,10 @@
 import { printTable } from '../../../tools/table.ts';
 import { defineScenario } from '../scenario.ts';
 import { runChanges } from './changes.ts';
-import { runFloods, runNewcomers } from './floods.ts';
+import { runFloods } from './floods.ts';
 import type { Found } from './lab.ts';
 import { runForgeries, runLosses } from './lost-streams.ts';
+import { runNewcomers } from './newcomers.ts';
 import { runOutages } from './outage.ts';
 
 /** The default of HEADGATE_STORE_TIMEOUT_MS. */
