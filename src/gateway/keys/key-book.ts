@@ -21,13 +21,14 @@ export interface KeyBookOptions {
 
 export class KeyBook implements StoredKeys {
   readonly #store: KeyStore;
-  readonly #known = new KnownKeys();
+  readonly #known: KnownKeys;
   readonly #lookUps: LookUps;
   readonly #changes: KeyChanges;
 
   constructor(options: KeyBookOptions) {
     const { store } = options;
     this.#store = store;
+    this.#known = new KnownKeys(options.now);
     this.#lookUps = new LookUps({ ...options, known: this.#known });
     this.#changes = new KeyChanges({
       store,

@@ -6,15 +6,20 @@ import { RecentMap } from '../core/recent-map.ts';
 const MOST_FOUND = 1_000_000;
 const MOST_UNKNOWN = 50_000;
 const MOST_CLIENTS = 100_000;
+/** No change announces a record that a backup brings back, so a key that nobody has is looked up again in the end. */
+const UNKNOWN_FOR_MS = 300_000;
 
 export class KnownKeys {
+  readonly #now: () => number;
   readonly #found: RecentMap<StoredKey>;
-  /** Digests that the store has no record of. */
-  readonly #unknown = new RecentMap<true>(MOST_UNKNOWN);
+  /** Digests that the store has no record of, and until when that is remembered. */
+  readonly #unknown = new RecentMap<number>(MOST_UNKNOWN);
   /** By their partitions. What is told of clients may be a moment old, so changes of others leave it as it is. */
   readonly #clients = new RecentMap<StoredKey>(MOST_CLIENTS);
 
-  constructor(mostFound = MOST_FOUND) {
+  /** `now`: milliseconds of a monotonic clock. */
+  constructor(now: () => number, mostFound = MOST_FOUND) {
+    this.#now = now;
     this.#found = new RecentMap(mostFound);
   }
 
@@ -27,7 +32,9 @@ export class KnownKeys {
   }
 
   has(digest: string): boolean {
-    return this.#found.get(digest) !== undefined || this.#unknown.get(digest) !== undefined;
+    if (this.#found.get(digest) !== undefined) return true;
+    const untilMs = this.#unknown.get(digest);
+    return untilMs !== undefined && this.#now() < untilMs;
   }
 
   clientOf(partition: string): StoredKey | undefined {
@@ -45,7 +52,7 @@ export class KnownKeys {
   }
 
   rememberUnknown(digest: string): void {
-    this.#unknown.set(digest, true);
+    this.#unknown.set(digest, this.#now() + UNKNOWN_FOR_MS);
   }
 
   /** `digests`: undefined stands for all. */

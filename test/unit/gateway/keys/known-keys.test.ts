@@ -5,7 +5,7 @@ import { digestOf, keyRecord } from '../../../support/keys.ts';
 const ACME = keyRecord('acme', { comment: 'called in May' });
 
 test('a key is known from when it was found until it changed', () => {
-  const known = new KnownKeys();
+  const known = new KnownKeys(() => 0);
   expect([known.has(ACME.digest), known.find(ACME.digest)]).toEqual([false, undefined]);
   known.rememberFound(ACME.digest, ACME);
   const { id, partition, plan, isBlocked, endsMs } = ACME;
@@ -17,15 +17,25 @@ test('a key is known from when it was found until it changed', () => {
 });
 
 test('that there is no such key is known until it changed', () => {
-  const known = new KnownKeys();
+  const known = new KnownKeys(() => 0);
   known.rememberUnknown(ACME.digest);
   expect([known.has(ACME.digest), known.find(ACME.digest)]).toEqual([true, undefined]);
   known.forget([ACME.digest]);
   expect(known.has(ACME.digest)).toBe(false);
 });
 
+test('that there is no such key is forgotten after five minutes, also if it is asked for all the time', () => {
+  let nowMs = 0;
+  const known = new KnownKeys(() => nowMs);
+  known.rememberUnknown(ACME.digest);
+  known.rememberFound(digestOf('another'), ACME);
+  for (; nowMs < 300_000; nowMs += 1_000) expect(known.has(ACME.digest)).toBe(true);
+  expect(known.has(ACME.digest)).toBe(false);
+  expect(known.has(digestOf('another'))).toBe(true);
+});
+
 test('of everything, found or not, nothing is left', () => {
-  const known = new KnownKeys();
+  const known = new KnownKeys(() => 0);
   known.rememberFound(ACME.digest, ACME);
   known.rememberUnknown(digestOf('another'));
   known.forget(undefined);
@@ -33,7 +43,7 @@ test('of everything, found or not, nothing is left', () => {
 });
 
 test('a client is known by its partition from when its key was used, with the key that it used last', () => {
-  const known = new KnownKeys();
+  const known = new KnownKeys(() => 0);
   const next = keyRecord('acme', { key: 'next', plan: 'pro' });
   known.rememberFound(ACME.digest, ACME);
   known.rememberFound(next.digest, next);
@@ -47,7 +57,7 @@ test('a client is known by its partition from when its key was used, with the ke
 });
 
 test('it holds no more keys than its bound, found and invented ones apart', () => {
-  const known = new KnownKeys(20);
+  const known = new KnownKeys(() => 0, 20);
   const customers = Array.from({ length: 10 }, (_, i) => keyRecord(`customer ${i}`));
   for (const each of customers) known.rememberFound(each.digest, each);
   for (let i = 0; i < 100_000; i++) known.rememberUnknown(`invented ${i}`);

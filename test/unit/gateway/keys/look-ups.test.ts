@@ -40,8 +40,8 @@ function setUp(records: readonly KeyRecord[] = []) {
       return promise;
     },
   };
-  const known = new KnownKeys();
   const clock = { nowMs: 0 };
+  const known = new KnownKeys(() => clock.nowMs);
   const events = observedKeyEvents();
   const lookUps = new LookUps({
     ...{ store, known, events, deadlineMs: DEADLINE_MS, now: () => clock.nowMs },
