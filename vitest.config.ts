@@ -21,7 +21,7 @@ const IN_VIRTUAL_TIME = [
 
 /** Scenarios that no deadline of a gateway takes part in: other files may run beside them. */
 const WITHOUT_DEADLINES = [
-  'test/scenarios/{exactness,hostile,keep-alive,reloads,rolling,settle,soak}/*.test.ts',
+  'test/scenarios/{exactness,hostile,keep-alive,keys,reloads,rolling,settle,soak}/*.test.ts',
 ];
 
 /** Node starts a third sooner if it has compiled the same source before. */

@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   top: async () => (await import('./top/top-command.ts')).topCommand(),
   'proxy-config': async () =>
     (await import('./proxy-config/proxy-config-command.ts')).proxyConfigCommand(),
+  keys: async () => (await import('./keys/keys-command.ts')).keysCommand(),
   key: async () => (await import('./key/key-command.ts')).keyCommand(),
   completion: async () =>
     (await import('./completion/completion-command.ts')).completionCommand(createProgram),

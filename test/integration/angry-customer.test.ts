@@ -156,7 +156,7 @@ describe.each(MODES)('%s', (_mode, env, needsRedis) => {
       for (let i = 0; i < 12; i++) await visit(gateway, '/', { address, key: `invented-${i}` });
       const id = await denied({ address, key: 'mine' });
       const own = await headgate('explain', id);
-      expect(own).toMatch(/^client .*, sent the key k\..*, which the policy file does not list$/m);
+      expect(own).toMatch(/^client .*, sent the unlisted key k\.[\w-]+$/m);
       for (let i = 0; i < 1_000; i++) await visit(gateway, '/', { address, key: 'other' });
       const line = (text: string, name: string) => new RegExp(`^${name} .*$`, 'm').exec(text)?.[0];
       const still = await headgate('explain', id);

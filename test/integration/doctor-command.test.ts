@@ -185,6 +185,26 @@ describe('the policy file', () => {
     );
   });
 
+  test('that lacks a plan of its clients is a warning, once one of them has come', async () => {
+    const policies = fileWith(`
+version: 1
+identity: { sources: [user, ip], plan: { header: x-plan }, verified_headers: [x-plan] }
+default: { limits: [100/1h], plans: { pro: [200/1h] } }
+`);
+    const env = { ...(await freePorts()), HEADGATE_POLICIES: policies };
+    await using gateway = await startGateway(env);
+    const come = (plan: string) =>
+      call(gateway.url, '/envoy/a', { headers: { 'x-user': 'anna', 'x-plan': plan } });
+    await come('pro');
+    expect(complaints(await diagnose(['--policies', policies], env))).toEqual([]);
+    await come('prro');
+    const diagnosis = await diagnose(['--policies', policies], env);
+    expect(complaints(diagnosis)).toEqual(['unknown-plans']);
+    expect(diagnosis.findings.find(({ id }) => id === 'unknown-plans')?.problem).toBe(
+      'of 1 request since the start, no policy has the plan, so they got the limits without one',
+    );
+  });
+
   test('has as many policies as headgate check says', async () => {
     const { findings } = await diagnose([], await freePorts());
     const { stdout } = await runCommand(['check', policyFile]);
@@ -403,6 +423,33 @@ describe('files of proxies', () => {
     const text = proxyConfigOf('nginx', POLICIES);
     for (const part of ['error_page 429 =403 @headgate_denied;', 'proxy_intercept_errors on;'])
       expect(complaints(await examine(text.replace(part, '')))).toContain('denial-becomes-500');
+  });
+
+  test('that cannot send metadata are errors, and proxy-config says so', async () => {
+    const policies = fileWith(`
+version: 1
+identity: { sources: [user, ip], user: { metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] } }
+default: { limits: [100/1h] }
+`);
+    const printed = async (proxy: string) => {
+      const args = ['proxy-config', proxy, '--policies', policies];
+      return runCommand(args, { env: { HEADGATE_GRPC_PORT: '8081' } });
+    };
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080', HEADGATE_GRPC_PORT: '8081' };
+    const complaintsOf = async (text: string) => {
+      const args = ['--policies', policies, '--proxy-file', fileWith(text)];
+      return complaints(await diagnose(args, env)).filter((id) => !id.startsWith('port'));
+    };
+    const http = await printed('envoy');
+    expect(http).toMatchObject({
+      code: 0,
+      stderr:
+        'headgate: the policy file reads metadata of envoy.filters.http.jwt_authn, and no file of this proxy can send it: take envoy-grpc, or let the proxy set a header and name that\n',
+    });
+    expect(await complaintsOf(http.stdout)).toEqual(['metadata-not-sent']);
+    const grpc = await printed('envoy-grpc');
+    expect(grpc).toMatchObject({ code: 0, stderr: '' });
+    expect(await complaintsOf(grpc.stdout)).toEqual([]);
   });
 
   test('of gRPC need its port', async () => {

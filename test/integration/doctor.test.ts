@@ -225,6 +225,11 @@ testWithOwnRedis(
       expect.stringMatching(/^warning: does not .*; without it, operators cannot block/),
       `warning: ${without('&hg:v1:*')}; without it, denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later`,
     ]);
+    for (const right of ['getrange', 'zrangebylex', 'xadd', 'xrevrange']) {
+      expect(await lacking(`-${right}`)).toEqual([
+        `warning: ${without(`+${right}`)}; without it, API keys cannot be kept in Redis (keys: redis)`,
+      ]);
+    }
     expect(await lacking('-scan')).toEqual([
       `warning: ${without('+scan')}; without it, the number of counted windows is unknown`,
     ]);

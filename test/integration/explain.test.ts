@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { startProcess } from '../support/process.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 
 async function explain(...args: string[]) {
@@ -34,6 +35,22 @@ test('explains a request of a client behind Cloudflare, step by step', async () 
   ]) {
     expect(output).toMatch(line);
   }
+});
+
+test('explains a request with the claims of a token', async () => {
+  const metadata = ['--metadata', '{"jwt":{"payload":{"sub":"alice"}}}'];
+  using files = new DisposableStack();
+  const policies = temporaryFile(
+    files,
+    'version: 1\nidentity: { sources: [user], user: { metadata: jwt, claim: [payload, sub] } }\ndefault: { limits: [9/1h] }',
+  );
+  const { output } = await explain('--url', '/', '--policies', policies, ...metadata);
+  expect(output).toMatch(/counted as hg:v1:\{u\./);
+  const wrong = await explain('--url', '/', '--metadata', '{"jwt":"alice"}');
+  expect(wrong.code).toBe(2);
+  expect(wrong.output).toContain('It must be a map of what each filter says, such as {"envoy.');
+  const alone = await explain('32f2453148f4-1', ...metadata);
+  expect(alone.output).toContain('--metadata: only with --url');
 });
 
 test('prints the same as JSON', async () => {

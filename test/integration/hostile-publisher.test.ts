@@ -27,7 +27,8 @@ const HEARTBEATS = 'hg:v1:replicas';
 const SALTS = 'hg:v1:salts';
 /** Those of three days and three long periods, and the one that is kept. */
 const SALTS_OF_A_GATEWAY = 7;
-const CHANNELS = [RESETS, OVERRIDES, LOOKUPS, SALTS];
+const KEYS = 'hg:v1:keys';
+const CHANNELS = [RESETS, OVERRIDES, LOOKUPS, SALTS, KEYS];
 const HOUR_MS = 3_600_000;
 /** Each step, on a busy machine. */
 const WITHIN_MS = 60_000;

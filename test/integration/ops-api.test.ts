@@ -22,6 +22,7 @@ import {
   visit,
 } from '../support/operations.ts';
 import { answerTo, exchange, statusOf } from '../support/raw-http.ts';
+import { temporaryFile } from '../support/temporary.ts';
 import { Sentinels } from './support/sentinels.ts';
 
 const TOKEN = 'the-token-of-all-operators+1==';
@@ -35,6 +36,8 @@ let policies: string;
 let open: Gateway;
 let guarded: Gateway;
 let silent: Gateway;
+/** The store keeps its API keys. */
+let keyed: Gateway;
 
 beforeAll(async () => {
   policies = policyFile(started);
@@ -45,11 +48,14 @@ beforeAll(async () => {
       { HEADGATE_LOG_LEVEL: 'silent' },
     ].map(async (env) => started.use(await startOperated(policies, env))),
   )) as [Gateway, Gateway, Gateway];
+  const keys = 'identity: { api_key: { keys: redis } }';
+  const file = `{ version: 1, ${keys}, default: { limits: [5/1h] } }`;
+  keyed = started.use(await startOperated(temporaryFile(started, file)));
 });
 afterAll(() => started.disposeAsync());
 // A fault fails the test that caused it.
 afterEach(() => {
-  for (const gateway of [open, guarded, silent]) {
+  for (const gateway of [open, guarded, silent, keyed]) {
     expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
     expect(strayLines(gateway.output())).toEqual([]);
   }
@@ -70,9 +76,12 @@ function bodyOf({ operation, schemas }: OpsRoute): Record<string, unknown> | und
     client: '203.0.113.9',
     mode: 'off',
     url: '/a',
+    id: 'acme',
+    keys: [{ id: 'globex', sha256: '0'.repeat(64) }],
   };
   const { required = [] } = body as Schema;
   const least = Object.fromEntries(required.map((name) => [name, values[name]]));
+  if (operation === 'changeKeys') return { ...least, blocked: true };
   return operation === 'setLog' ? { ...least, level: 'debug' } : least;
 }
 
@@ -284,7 +293,8 @@ describe('a call', () => {
       const route = OPS_ROUTES.find((each) => each.operation === operation) as OpsRoute;
       const least = bodyOf(route);
       const body = least && { ...least, ...more };
-      answers[operation] = await send(open, { ...route, url: path ?? route.url }, body);
+      const gateway = route.url.startsWith('/v1/keys') ? keyed : open;
+      answers[operation] = await send(gateway, { ...route, url: path ?? route.url }, body);
     };
     const client = { client: address };
     await ask('block', client);
@@ -305,6 +315,12 @@ describe('a call', () => {
     await ask('unexempt', client);
     await ask('restoreMode');
     await ask('restoreLog');
+    await ask('addKey', { plan: 'pro', expires: '90d', comment: 'a test' });
+    await ask('rotateKey');
+    await ask('changeKeys');
+    await ask('importKeys');
+    await ask('listKeys');
+    await ask('revokeKeys');
     return answers;
   }
 

@@ -48,7 +48,22 @@ const answersWith = (text: unknown, number: unknown = 1) => {
   const rates = { requests: number, denials: number, would_deny: number };
   const series = { requests: [number], denials: [number], would_deny: [number], rates };
   const denied = { clients: [{ ...denial, denials: number }], gateways: { asked: 3, answered: 1 } };
+  const apiKey = {
+    ...{ id: text, sha256: text, plan: text, comment: text, state: 'valid' },
+    ...{ added: TIME, ends: TIME },
+  };
+  const warnings = [text];
+  const made = { key: text, added: apiKey, warnings };
   return {
+    'POST /v1/keys': made,
+    'GET /v1/keys': { keys: [apiKey], warnings, next: text },
+    'POST /v1/keys/change': { keys: [apiKey], warnings },
+    'POST /v1/keys/rotate': { ...made, others: [apiKey], removed: number },
+    'POST /v1/keys/revoke': { revoked: [apiKey], left: number },
+    'POST /v1/keys/import': {
+      ...{ added: number, changed: number, unchanged: number },
+      ...{ refused: [], warnings },
+    },
     'GET /v1/overview': {
       ...{ time: TIME, step_ms: 5_000, until: TIME, without_policy: series, policies_left_out: 1 },
       ...{ rate_ms: 10_000, rates, gateway: { host: text, version: text } },
@@ -128,6 +143,11 @@ const answersWith = (text: unknown, number: unknown = 1) => {
 };
 type Call = keyof ReturnType<typeof answersWith>;
 
+const started = new AsyncDisposableStack();
+const folder = temporaryFolder(started);
+const KEYS = join(folder, 'keys.jsonl');
+writeFileSync(KEYS, JSON.stringify({ id: 'acme', sha256: '0'.repeat(64) }));
+
 /** Every command that calls a gateway, with its call and arguments. */
 const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['clients top', 'GET /v1/clients/top', []],
@@ -148,11 +168,16 @@ const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['top', 'GET /v1/overview', []],
   ['explain', 'POST /v1/explain', ['--url', '/a']],
   ['explain', 'GET /v1/decisions', ['0123456789ab-1']],
+  ['keys add', 'POST /v1/keys', ['--id', 'acme']],
+  ['keys list', 'GET /v1/keys', []],
+  ['keys show', 'GET /v1/keys', ['acme']],
+  ['keys change', 'POST /v1/keys/change', ['acme', '--block']],
+  ['keys rotate', 'POST /v1/keys/rotate', ['acme']],
+  ['keys revoke', 'POST /v1/keys/revoke', ['acme']],
+  ['keys import', 'POST /v1/keys/import', [KEYS]],
 ];
-const WITH_JSON = ['clients top', 'policies list', 'overrides', 'stats', 'explain'];
+const WITH_JSON = ['clients top', 'policies list', 'overrides', 'stats', 'explain', 'keys list'];
 
-const started = new AsyncDisposableStack();
-const folder = temporaryFolder(started);
 let url: string;
 /** The answer of the server to each call. */
 let reply: (call: Call) => { status: number; body: string };

@@ -30,6 +30,8 @@ test.each([
   ['growth.ts', 'headgate, Redis, 1,000,000 keys', 'Redis CPU, times less', '| 1.33 times |'],
   ['start-and-memory.ts', 'HTTP: headgate, Redis', 'idle MiB', '| 102 MiB with Redis'],
   ['start-and-memory.ts', 'HTTP: headgate, Redis', 'RSS MiB', '| 353 MiB;'],
+  ['keys.ts', '1,000,000', 'server bytes/key', '| 347.4 bytes in Redis,'],
+  ['keys.ts', '1,000,000', 'gateway, bytes/key', 'and 250 in each process of a gateway'],
   ['memory.ts', 'of a settlement', 'server bytes/mark', '| 149.9 bytes beside its counter'],
   ['memory.ts', 'of a settlement', 'bytes/mark', '104 by `MEMORY USAGE`'],
   ['memory.ts', 'of a reset', 'server bytes/mark', '| 181.2 bytes for each counter'],

@@ -177,7 +177,7 @@ export interface HttpAttributes {
 }
 
 /** A check as Envoy sends it. headgate skips most of the fields. */
-export function envoyCheckRequest(attributes: HttpAttributes = {}): object {
+export function envoyCheckRequest(attributes: HttpAttributes = {}): { attributes: object } {
   const {
     method = 'GET',
     path = '/',

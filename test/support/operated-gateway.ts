@@ -1,4 +1,5 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
+import { withKeys } from '../../src/gateway/app/operated-gateway.ts';
 import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { createDenials } from '../../src/gateway/denials/denials.ts';
@@ -18,6 +19,7 @@ import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-hi
 import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
 import { ReportedOutcomes } from '../../src/gateway/telemetry/reported-outcomes.ts';
 import { checkRequest, SALTS } from './requests.ts';
+import { storedKeys } from './stored-keys.ts';
 
 export interface OperatedOptions {
   readonly policies: PolicySet;
@@ -40,6 +42,8 @@ export function operatedGateway(options: OperatedOptions) {
     policyFile = { digest: 'a'.repeat(64), history: { sinceMs: now(), refused: undefined } },
   } = options;
   const { proxyFaults = { untrustedMs: undefined, refusedMs: undefined } } = options;
+  const keys = storedKeys();
+  const visible = withKeys(policies, keys);
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
   const local = localShare(memory, () => ({ count: 1, rank: 0 }));
@@ -66,7 +70,7 @@ export function operatedGateway(options: OperatedOptions) {
     overdue: () => outcomes.overdue(now(), 900_000),
   };
   const gateway: Gateway = {
-    ...{ policies: { current: policies }, salts, overrides, now },
+    ...{ policies: { current: visible }, salts, overrides, keys, now },
     store: memory,
     reader: memory,
     peekLocally: (descriptors) => local.peek(descriptors),
@@ -114,7 +118,7 @@ export function operatedGateway(options: OperatedOptions) {
   });
   const operate = createOperate(gateway);
   return {
-    ...{ audit, gateway, overrides, overrideStore, history, outcomes },
+    ...{ audit, gateway, keys, overrides, overrideStore, history, outcomes },
     /** Checks a request as the server does. */
     async visit(parts: Parameters<typeof checkRequest>[0]) {
       const decision = await check(checkRequest(parts), policies, now());

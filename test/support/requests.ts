@@ -42,6 +42,7 @@ interface Parts {
   readonly policy?: string;
   readonly requestId?: string;
   readonly missing?: readonly string[];
+  readonly metadata?: CheckRequest['metadata'];
 }
 
 export function checkRequest(parts: Parts = {}): CheckRequest {
@@ -60,6 +61,7 @@ export function checkRequest(parts: Parts = {}): CheckRequest {
     },
     policy: parts.policy,
     requestId: parts.requestId,
+    metadata: parts.metadata,
     missing: parts.missing ?? [],
   };
 }

@@ -20,6 +20,7 @@ const LABELS: Readonly<Record<string, string>> = {
     '`allow`, `deny`: counted in the store. `local`: allowed or denied by the count of this gateway alone. `error_allow`, `error_deny`: not counted, decided by `on_store_failure`. `exempt`, `blocked`: the client is on a list. `shadow_deny`: a shadow policy would have denied the request. This is **in addition to** the verdict that the request got',
   port: '`check`, `grpc`, `json` (the rate limit service) or `ops`',
   kind: 'one of `identity.sources`, a header with `_` in place of `-`; `ip` if the request had none of them',
+  plan: 'a plan of the policy file; `unknown` stands for all others',
   effect:
     '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',
   mode: '`local`, `open`, `closed`: what `X-RateLimit-Mode` says',

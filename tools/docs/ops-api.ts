@@ -91,6 +91,19 @@ const EXTRAS: Readonly<Partial<Record<OpsRoute['operation'], Readonly<Record<str
     explain: { method: 'POST', url: '/api/auth/login', client: '203.0.113.9' },
     setLog: { level: 'debug' },
     reset: { policy: 'login' },
+    addKey: { id: 'acme', plan: 'pro', expires: '90d' },
+    changeKeys: { id: 'acme', plan: 'enterprise' },
+    rotateKey: { id: 'acme', overlap: '7d' },
+    revokeKeys: { id: 'acme', sha256: '3fa4c1d20b77' },
+    importKeys: {
+      keys: [
+        {
+          id: 'acme',
+          sha256: '0c28d6922e5b43cf27398eb37d4a94d6664956b895ad43bc1e0574966620e566',
+          plan: 'pro',
+        },
+      ],
+    },
   };
 
 /** Throws if a field has no description. */
@@ -151,6 +164,7 @@ function valuesOf(schema: Schema): string {
   const { type, enum: words, minimum, maximum, maxLength, additionalProperties } = schema;
   const otherwise =
     schema.default === undefined ? '' : `, default ${code(JSON.stringify(schema.default))}`;
+  if (schema.anyOf !== undefined) return schema.anyOf.map(valuesOf).join(' or ');
   if (words !== undefined) return words.map(code).join(', ');
   if (type === 'integer' && maximum !== undefined) return `${minimum} to ${maximum}${otherwise}`;
   if (type === 'string' && maxLength !== undefined) return `text, at most ${maxLength} characters`;

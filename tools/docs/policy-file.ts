@@ -76,7 +76,7 @@ const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
 `,
   },
   'identity.api_key.keys[]': {
-    text: '`headgate key new --id acme --plan pro` creates a key and prints its entry. In place of the list you can name a key file, which holds such a list.',
+    text: '`headgate key new --id acme --plan pro` creates a key and prints its entry. In place of the list you can name a key file, which holds such a list; or write `redis` for keys that `headgate keys add` keeps in Redis, or `[redis, keys.yaml]` for both: then the file wins.',
     example: `identity:
   api_key:
     keys:
@@ -87,10 +87,19 @@ default:
 `,
   },
   'identity.user': {
-    text: 'Used by `user` in `identity.sources`, and by limits `per: user`.',
+    text: 'Used by `user` in `identity.sources`, and by limits `per: user`. Over gRPC, Envoy can send what one of its filters has verified, such as the claims of a token: `{ metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] }`. The value is a text or a whole number, or a list of one; anything else is no user.',
     example: `identity:
   sources: [user, ip]
   user: { header: x-authenticated-user }
+`,
+  },
+  'identity.plan': {
+    text: 'The plan of a client, named by a trusted proxy: by a header that it sets, or over gRPC by metadata, as in `identity.user`. It counts for clients whose key is listed, for users, and for values of verified headers, never for an address or an unlisted key alone. The plan of a listed key comes first. A plan that no policy has gives the limits without a plan; `headgate_plan_total{plan="unknown"}` counts these requests.',
+    example: `identity:
+  sources: [user, ip]
+  user: { header: x-user }
+  plan: { header: x-plan }
+  verified_headers: [x-plan]
 `,
   },
   'identity.ip': {

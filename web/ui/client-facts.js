@@ -49,11 +49,7 @@ export function decisionFacts({
       fact(
         'Identified by',
         identity,
-        key !== undefined && [
-          ', sent the key ',
-          nameOf(key),
-          ', which the policy file does not list',
-        ],
+        key !== undefined && [', sent the unlisted key ', nameOf(key)],
       ),
       fact('Denials', countText(denials)),
       fact('Since', timeOf(since)),

@@ -166,6 +166,7 @@ function found(page) {
     h('h3', { class: 'who' }, clientOf(client)),
     h('p', { class: 'buttons' }, actions(page, client)),
     inspection && h('p', { key: 'state' }, stateOf(inspection)),
+    inspection && keyLine(inspection),
     h(
       'ul',
       { class: 'plain' },
@@ -179,6 +180,19 @@ function found(page) {
     inspection && denials(inspection),
   ];
 }
+
+/** What lists its key, and until when. @param {Inspection} inspection */
+function keyLine({ key_source: source, key_ends: ends }) {
+  if (source === undefined) return false;
+  const end = ends !== undefined && [', until ', timeOf(ends)];
+  return h('p', { key: 'listed' }, `The key is in ${KEY_SOURCES[source]}`, end, '.');
+}
+
+const KEY_SOURCES = {
+  file: 'the policy file',
+  redis: 'Redis',
+  memory: 'this gateway, and lost with it',
+};
 
 const UNKNOWN =
   'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';

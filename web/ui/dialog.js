@@ -6,8 +6,8 @@ import { h, render } from './dom.js';
 /** @import { Child } from './dom.js' */
 
 /**
- * What people wrote: fields that the change does not have are empty.
- * @typedef {{ mode: string, policy: string, for: string, reason: string, by: string }} Terms
+ * What people wrote: what the change does not ask for is empty, and `fields` that it does not have are absent.
+ * @typedef {Record<'mode' | 'policy' | 'for' | 'reason' | 'by', string> & Partial<Record<'id' | 'plan' | 'expires', string>>} Terms
  */
 
 /**
@@ -15,6 +15,7 @@ import { h, render } from './dom.js';
  * @property {string} title `Block i.BNa-...`
  * @property {string} effect what will happen, in a sentence
  * @property {string} verb on the button that confirms
+ * @property {{ name: 'id' | 'plan' | 'expires', label: string, most: number, isRequired?: boolean, value?: string }[]} [fields]
  * @property {boolean} [hasEnd] asks until when
  * @property {'required' | 'optional'} [reason] asks why
  * @property {{ name: 'mode' | 'policy', label: string, options: [value: string, text: string][] }} [choice]
@@ -70,7 +71,7 @@ export function askChange(change, onDone) {
   async function submit(event) {
     event.preventDefault();
     if (isBusy || !(event.target instanceof HTMLFormElement)) return;
-    const terms = termsIn(event.target);
+    const terms = termsIn(event.target, change);
     isBusy = true;
     draw();
     try {
@@ -88,8 +89,8 @@ export function askChange(change, onDone) {
   }
 }
 
-/** @param {HTMLFormElement} form @returns {Terms} */
-function termsIn(form) {
+/** @param {HTMLFormElement} form @param {Change} change @returns {Terms} */
+function termsIn(form, { fields: asked = [] }) {
   const fields = new FormData(form);
   /** @param {string} name */
   const text = (name) => String(fields.get(name) ?? '').trim();
@@ -100,6 +101,7 @@ function termsIn(form) {
     for: text('for'),
     reason: text('reason'),
     by: text('by'),
+    ...Object.fromEntries(asked.map(({ name }) => [name, text(name)])),
   };
 }
 
@@ -108,7 +110,7 @@ function termsIn(form) {
  * @param {{ failure: string | undefined, isBusy: boolean, onsubmit: (event: SubmitEvent) => void, close: () => void }} state
  */
 function form(
-  { title, effect, verb, hasEnd, reason, choice },
+  { title, effect, verb, fields = [], hasEnd, reason, choice },
   { failure, isBusy, onsubmit, close },
 ) {
   return h(
@@ -117,6 +119,15 @@ function form(
     h('h2', { id: 'dialog-title' }, title),
     h('p', {}, effect),
     choice && field(choice.label, select(choice.name, choice.options)),
+    ...fields.map(({ name, label, most, isRequired, value }, i) =>
+      field(
+        label,
+        h('input', {
+          ...{ name, value, maxlength: most, required: isRequired, autofocus: i === 0 },
+          ...{ spellcheck: 'false', autocapitalize: 'off' },
+        }),
+      ),
+    ),
     hasEnd && field('For', select('for', DURATIONS, '1h')),
     reason &&
       field(
@@ -125,7 +136,7 @@ function form(
           name: 'reason',
           maxlength: 200,
           required: reason === 'required',
-          autofocus: true,
+          autofocus: fields.length === 0,
         }),
       ),
     field(

@@ -6,6 +6,7 @@ import { deniedView } from './denied.js';
 import { askChange } from './dialog.js';
 import { h, render, visible } from './dom.js';
 import { explainView } from './explain.js';
+import { keysView } from './keys.js';
 import { overridesView } from './overrides.js';
 import { overviewView } from './overview.js';
 import { policiesView } from './policies.js';
@@ -29,6 +30,7 @@ const VIEWS = new Map([
   ['explain', explainView],
   ['policies', policiesView],
   ['overrides', overridesView],
+  ['keys', keysView],
 ]);
 
 /** @type {Overview | undefined} */

@@ -101,6 +101,10 @@ const RUNNING_FINDINGS = {
     'headgate denied a request, and the client got another answer, without `Retry-After`. In NGINX, an `error_page` of the site for 403 takes the place of the one of headgate.',
     'Examine the file of the proxy: `headgate doctor --proxy-file FILE` names the line.',
   ),
+  'unknown-plans': warning(
+    'A key, or what the proxy names by `identity.plan`, has a plan that no policy of the running gateway has. Its clients get the limits without a plan.',
+    'Correct the name of the plan, or add it to `plans` of the policies: `headgate explain` shows the plan of a request. If the proxy passes on what clients write, `headgate doctor --proxy-file FILE` finds it.',
+  ),
   'store-down': warning(
     'headgate cannot use Redis: it does not count, or each gateway counts by itself.',
     'Run `headgate doctor` with `HEADGATE_REDIS_URL` where the gateway runs.',

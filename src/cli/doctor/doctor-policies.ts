@@ -6,7 +6,7 @@ import {
   readPolicies,
 } from '../../gateway/config/policy-file/read.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
-import { relativeTime } from '../../gateway/operations/texts.ts';
+import { plural, relativeTime } from '../../gateway/operations/texts.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
 import { placeOf, policiesInWords } from '../output/diagnostics.ts';
 import { found } from './catalog.ts';
@@ -58,4 +58,11 @@ export function choiceFindings(
   const refused = hasRefused ? '; the gateway has refused a newer version of its file' : '';
   const problem = `the running gateway serves ${digests.join(' and ')}${read}, and this file is ${digest}${changed}${refused}`;
   return [found('other-policy-file', file, problem)];
+}
+
+export function planFindings(gateway: GatewayState | undefined): Diagnostic[] {
+  const { unknownPlans = 0 } = gateway ?? {};
+  if (unknownPlans === 0) return [];
+  const problem = `of ${plural(unknownPlans, 'request')} since the start, no policy has the plan, so they got the limits without one`;
+  return [found('unknown-plans', 'the running gateway', problem)];
 }

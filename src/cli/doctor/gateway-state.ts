@@ -28,6 +28,8 @@ export async function gatewayState(opsUrl: string) {
     denied: count('decisions_total', { verdict: 'deny' }),
     /** Counts checks from proxies outside `identity.trusted_proxies`. */
     untrusted: count('untrusted_proxy_requests_total'),
+    /** Counts requests of clients whose plan no policy has. */
+    unknownPlans: count('plan_total', { plan: 'unknown' }),
     /** Counts checks without the proxy secret. */
     refused: count('strangers_refused_total'),
     /** Of policies that charge afterwards. */

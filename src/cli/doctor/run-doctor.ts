@@ -13,7 +13,7 @@ import { complain, type Line, type OutputFlags, print, say, type Tone } from '..
 import { sentByClients, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
-import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
+import { choiceFindings, planFindings, policyFindings, validPolicies } from './doctor-policies.ts';
 import { gatewayState } from './gateway-state.ts';
 import { machineFindings } from './machine.ts';
 import { fileOrPipe, isPiped, STANDARD_INPUT } from './piped-text.ts';
@@ -64,6 +64,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
     flags.policies !== undefined || Boolean(process.env.HEADGATE_POLICIES) || isDropIn(process.env);
   const gateway = await gatewayState(opsUrlOf(environment));
   yield* choiceFindings({ path, digest: valid?.digest, isNamed }, gateway);
+  yield* planFindings(gateway);
   for (const file of flags.proxyFile) yield* proxyFindings(file, valid?.file, environment);
   yield* portFindings(environment);
   yield* redisFindings(environment, flags.redis === true);

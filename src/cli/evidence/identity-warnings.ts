@@ -53,6 +53,7 @@ export function identityWarnings(
   return [
     ...misreadWarning(misread, firstLines.length),
     ...(hasKeys ? [] : clientWarning({ requests, ...sizes })),
+    ...keyWarning(policies, mapping),
     ...hostWarning([...hosts]),
     ...loadBalancerWarning(firstLines, format, { parsing, policies, mapping }),
   ];
@@ -62,6 +63,13 @@ function misreadWarning(misread: number, lines: number): string[] {
   if (2 * misread <= lines) return [];
   return [
     `Of the first ${counted(lines, 'line')}, ${count(misread)} are not understood: the format may be wrong. Give the right one with --format.`,
+  ];
+}
+
+function keyWarning({ keysInStore }: PolicySet, mapping: readonly MappedField[]): string[] {
+  if (!keysInStore || !mapping.some(({ target }) => target === 'api_key')) return [];
+  return [
+    'The policy file takes API keys from Redis, which is not asked here: these keys count as unlisted, without their plans.',
   ];
 }
 

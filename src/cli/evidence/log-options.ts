@@ -29,7 +29,7 @@ export function withLog(command: Command): Command {
     )
     .option(
       '--map <name=field>',
-      'take a value from a field of the log: api_key=FIELD, user=FIELD or header:NAME=FIELD; repeat for more',
+      'take a value from a field of the log: api_key=FIELD, user=FIELD, plan=FIELD or header:NAME=FIELD; repeat for more',
       addMapping,
       [],
     )

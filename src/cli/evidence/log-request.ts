@@ -2,16 +2,19 @@
 import type {
   CheckRequest,
   HeaderFields,
+  ProxyMetadata,
   ReportedAddresses,
 } from '../../gateway/core/check-request.ts';
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
+import type { Vouched } from '../../gateway/core/identity/vouched.ts';
 import { isHost } from '../../gateway/core/matching/host.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
+import { nameIn } from '../../gateway/core/proxy-metadata.ts';
 import type { LogEntry } from './formats/log-format.ts';
 import { lastOf } from './formats/parts/values.ts';
 
 export interface MappedField {
-  /** `api_key`, `user`, or `header:` and the name of a header in lower case. */
+  /** `api_key`, `user`, `plan`, or `header:` and the name of a header in lower case. */
   readonly target: string;
   readonly field: string;
 }
@@ -26,12 +29,14 @@ interface LogRequest extends CheckRequest {
   readonly addresses: Omit<ReportedAddresses, 'client'> & { client: string | undefined };
 }
 
-/** Reads `api_key=FIELD`, `user=FIELD` or `header:NAME=FIELD`. Throws a RangeError whose message gives the right form. */
+/** Reads `api_key=FIELD`, `user=FIELD`, `plan=FIELD` or `header:NAME=FIELD`. Throws a RangeError whose message gives the right form. */
 export function readMapping(text: string): MappedField {
   const [, kind = '', header = '', field = ''] =
-    /^(api_key|user|header:([A-Za-z0-9-]+))=(.+)$/.exec(text) ?? [];
+    /^(api_key|user|plan|header:([A-Za-z0-9-]+))=(.+)$/.exec(text) ?? [];
   if (kind === '') {
-    throw new RangeError(`"${text}" must be api_key=FIELD, user=FIELD or header:NAME=FIELD`);
+    throw new RangeError(
+      `"${text}" must be api_key=FIELD, user=FIELD, plan=FIELD or header:NAME=FIELD`,
+    );
   }
   return { target: header === '' ? kind : `header:${header.toLowerCase()}`, field };
 }
@@ -41,7 +46,8 @@ export function createLogRequests(
   { naming }: PolicySet,
   mapping: readonly MappedField[],
 ): LogRequests {
-  const mapped = mapping.map(({ target }) => headerOf(target, naming));
+  const mapped = mapping.map(({ target }) => placeOf(target, naming));
+  const claims = new LoggedClaims(mapped);
   const addresses = {
     // The proxy that wrote the log is one that the file trusts. If the file trusts none, it believes no address.
     proxy: naming.trustedProxies.example ?? NO_PROXY,
@@ -53,7 +59,7 @@ export function createLogRequests(
   };
   const request = {
     ...{ method: '', host: '', target: '', headers: NO_HEADERS as HeaderFields, addresses },
-    ...{ policy: undefined, requestId: undefined, missing: NO_NAMES },
+    ...{ policy: undefined, requestId: undefined, metadata: claims, missing: NO_NAMES },
   };
   return (entry) => {
     request.method = entry.method;
@@ -63,13 +69,15 @@ export function createLogRequests(
     addresses.client = entry.address;
     addresses.forwardedFor = entry.forwardedFor;
     addresses.forwarded = undefined;
+    claims.fields = entry.fields;
     if (mapped.length > 0) request.headers = mappedHeaders(entry, mapped, addresses);
     if (addresses.client === undefined) takeLastForwarded(addresses);
     // A network such as Cloudflare's may set headers only if it connected to the proxy.
     addresses.peer = addresses.client;
     // A log may have `unix:`, a host name or `-` in place of an address.
     const hasAddress = canonicalAddress(addresses.client ?? '') !== undefined;
-    return hasAddress || request.headers !== NO_HEADERS ? request : undefined;
+    const isKnown = hasAddress || request.headers !== NO_HEADERS || claims.isAny;
+    return isKnown ? request : undefined;
   };
 }
 
@@ -80,14 +88,42 @@ const NO_HEADERS: HeaderFields = {};
 interface MappedHeader {
   readonly header: string;
   /** The field holds a token, and the header has `Bearer` before it. */
-  readonly isToken: boolean;
+  readonly isToken?: boolean;
 }
 
-function headerOf(target: string, naming: PolicySet['naming']): MappedHeader {
-  const { apiKeyHeader, userHeader } = naming;
-  if (target === 'user') return { header: userHeader, isToken: false };
-  if (target !== 'api_key') return { header: target.slice('header:'.length), isToken: false };
+type MappedPlace = MappedHeader | Vouched | undefined;
+
+/** Where a gateway finds the value of a field. Undefined if the policy file says nothing of plans. */
+function placeOf(target: string, naming: PolicySet['naming']): MappedPlace {
+  const { apiKeyHeader, user, plan } = naming;
+  if (target === 'user') return user;
+  if (target === 'plan') return plan;
+  if (target !== 'api_key') return { header: target.slice('header:'.length) };
   return { header: apiKeyHeader, isToken: apiKeyHeader === 'authorization' };
+}
+
+/** Users and plans that the policy file takes from metadata. */
+class LoggedClaims implements ProxyMetadata {
+  fields: LogEntry['fields'] = [];
+  readonly #mapped: readonly MappedPlace[];
+
+  constructor(mapped: readonly MappedPlace[]) {
+    this.#mapped = mapped;
+  }
+
+  get isAny(): boolean {
+    return this.#mapped.some((place, i) => isClaim(place) && nameIn(this.fields[i]) !== undefined);
+  }
+
+  /** `path` is the one of the policy file, so nothing is compared but the object. */
+  text(_namespace: string, path: readonly string[]): string | undefined {
+    const index = this.#mapped.findLastIndex((place) => isClaim(place) && place.claim === path);
+    return nameIn(this.fields[index]);
+  }
+}
+
+function isClaim(place: MappedPlace): place is Extract<Vouched, { metadata: string }> {
+  return place !== undefined && 'metadata' in place;
 }
 
 type ForwardedLists = Record<'client' | 'forwardedFor' | 'forwarded', string | undefined>;
@@ -95,15 +131,15 @@ type ForwardedLists = Record<'client' | 'forwardedFor' | 'forwarded', string | u
 /** Lists of forwarded addresses are no headers of the client: proxies report them. */
 function mappedHeaders(
   { fields }: LogEntry,
-  mapped: readonly MappedHeader[],
+  mapped: readonly MappedPlace[],
   lists: ForwardedLists,
 ): HeaderFields {
   let headers: Record<string, string> | undefined;
   for (let i = 0; i < mapped.length; i++) {
     const value = fields[i];
     const found = mapped[i];
-    if (value === undefined || value === '' || found === undefined) continue;
-    const { header, isToken } = found;
+    if (value === undefined || value === '' || found === undefined || isClaim(found)) continue;
+    const { header, isToken }: MappedHeader = found;
     if (header === 'x-forwarded-for') lists.forwardedFor = value;
     else if (header === 'forwarded') lists.forwarded = value;
     else {

@@ -1,5 +1,6 @@
 /** `headgate explain`: shows how a request would be decided and why, or what is known of a denial. */
 import { Command, InvalidArgumentError } from 'commander';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import {
   ADDRESS_FORM,
   DEFAULT_DIALECT,
@@ -39,6 +40,11 @@ export function explainCommand(): Command {
         addHeader,
         [],
       )
+      .option(
+        '--metadata <json>',
+        'what filters of Envoy say of the request: a map of JSON by their namespace',
+        readMetadata,
+      )
       .option('--peer <address>', 'address that connected to the proxy', readAddress)
       .option('--client <address>', 'client address that the proxy reports', readAddress)
       .option('--proxy-address <address>', 'address of the proxy', readAddress, '127.0.0.1')
@@ -71,7 +77,7 @@ const NO_DECISION_ID =
   'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 or 403 has it in X-RateLimit-Decision-Id and in its body; to see a client by its address, key or name: headgate clients show';
 
 /** They describe a request, which a decision id and a descriptor do not need. */
-const OF_REQUEST = ['method', 'header', 'peer', 'client', 'proxyAddress', 'proxy'];
+const OF_REQUEST = ['method', 'header', 'metadata', 'peer', 'client', 'proxyAddress', 'proxy'];
 
 async function run(words: readonly string[], flags: Flags, command: Command) {
   const mistake =
@@ -159,6 +165,16 @@ function addHeader(text: string, before: ExplainFlags['header']): ExplainFlags['
     throw new InvalidArgumentError("It must be a name, a colon and a value: 'x-api-key: alice'.");
   }
   return [...before, [name, value]];
+}
+
+function readMetadata(json: string): ExplainFlags['metadata'] {
+  try {
+    return OPERATIONS.explain.input.shape.metadata.parse(JSON.parse(json));
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a map of what each filter says, such as {"envoy.filters.http.jwt_authn":{"payload":{"sub":"alice"}}}.',
+    );
+  }
 }
 
 function inForm(isRight: (text: string) => boolean, form: string): (text: string) => string {

@@ -10,7 +10,7 @@ import {
   explain,
   freshContext,
 } from '../../gateway/operations/explain.ts';
-import type { Output } from '../../gateway/operations/operation-table.ts';
+import type { Input, Output } from '../../gateway/operations/operation-table.ts';
 import { DEFAULT_DIALECT } from '../../gateway/operations/request-form.ts';
 import { refusalText } from '../doctor/redis/refusals.ts';
 import { commandEnvironment } from '../environment/commands.ts';
@@ -33,6 +33,7 @@ export interface ExplainFlags
   readonly url?: string;
   readonly policies?: string;
   readonly header: ExplainedRequest['headers'];
+  readonly metadata?: Input<'explain'>['metadata'];
   readonly proxy?: ProxyChoice;
   readonly proxyAddress: string;
   readonly live?: true;
@@ -54,7 +55,8 @@ export async function explainRequest(flags: RequestFlags): Promise<void> {
     print(flags.output, explanation, () => [file, ...textOf(explanation, flags)]);
     return;
   }
-  const input = { ...request, headers: valuesByName(flags.header) };
+  const { header, metadata } = flags;
+  const input = { ...request, metadata, headers: valuesByName(header) };
   await printAnswer(flags, 'explain', { input, linesOf: (answer) => textOf(answer, flags) });
 }
 
@@ -86,9 +88,9 @@ async function explainHere(
 }
 
 function requestOf(flags: RequestFlags): ExplainedRequest {
-  const { method, url, header: headers, peer, client, proxy, proxyAddress } = flags;
+  const { method, url, header: headers, metadata, peer, client, proxy, proxyAddress } = flags;
   return {
-    ...{ method, url, headers, peer, client },
+    ...{ method, url, headers, metadata, peer, client },
     proxy: proxy?.address ?? proxyAddress,
     dialect: proxy?.dialect,
   };

@@ -1,17 +1,12 @@
-import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { keyListSchema } from '../../gateway/config/policy-file/key-list.ts';
+import { newKey } from '../../gateway/keys/new-key.ts';
 import { say } from '../output/output.ts';
-
-/** Scanners for leaked secrets recognize the prefix. */
-const PREFIX = 'hg_';
-/** Nobody can guess 256 bits, so an unsalted digest protects the key. */
-const KEY_BYTES = 32;
 
 export function keyCommand(): Command {
   return new Command('key')
-    .description('create API keys')
+    .description('create API keys for the policy file; headgate keys has those in Redis')
     .addCommand(
       new Command('new')
         .description('create an API key and print it once, with its entry for the policy file')
@@ -22,8 +17,8 @@ export function keyCommand(): Command {
 }
 
 function createKey({ id, plan }: { id: string; plan?: string }, command: Command): void {
-  const key = PREFIX + randomBytes(KEY_BYTES).toString('base64url');
-  const entry = { id, sha256: hash('sha256', key, 'hex'), ...(plan !== undefined && { plan }) };
+  const { key, sha256 } = newKey();
+  const entry = { id, sha256, ...(plan !== undefined && { plan }) };
   const [mistake] = keyListSchema.safeParse([entry]).error?.issues ?? [];
   if (mistake !== undefined)
     command.error(`error: ${String(mistake.path.at(-1))} ${mistake.message}`);

@@ -12,7 +12,7 @@ import { columns } from '../output/table.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   c: 'a listed API key',
-  k: 'an API key that the policy file does not list',
+  k: 'an unlisted API key',
   u: 'a user',
   i: 'an address',
   d: 'a descriptor',
@@ -32,6 +32,7 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
   const silent = gateways.asked - gateways.answered;
   const facts = columns([
     ['client', `${name}${client.client}, ${kind}`],
+    ...keyFacts(client, nowMs),
     ['now', stateText(client)],
     ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
     ...unsettledFacts(client),
@@ -45,6 +46,12 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
   ]);
   const tables = [limitLines(client), denialLines(client, nowMs)];
   return [...facts, ...tables.flatMap((lines) => (lines.length > 1 ? ['', ...lines] : []))];
+}
+
+function keyFacts({ key_source: source, key_ends: ends }: Output<'inspect'>, nowMs: number) {
+  if (source === undefined || source === 'file') return [];
+  const where = source === 'redis' ? 'in Redis' : 'in this gateway, lost when it ends';
+  return [['key', ends === undefined ? where : `${where}, until ${momentText(ends, nowMs)}`]];
 }
 
 function unsettledFacts({ limits }: Output<'inspect'>): string[][] {

@@ -34,8 +34,8 @@ function identityText(denial: Output<'decision'>): string {
   return [
     ...(id === undefined ? [] : [clientText(denial)]),
     `${client}, identified by ${identity}`,
-    ...(key === undefined ? [] : [`sent the key ${key}, which the policy file does not list`]),
-    ...(client.startsWith('k.') ? ['an API key that the policy file does not list'] : []),
+    ...(key === undefined ? [] : [`sent the unlisted key ${key}`]),
+    ...(client.startsWith('k.') ? ['an unlisted API key'] : []),
     ...(counted === undefined || counted === client ? [] : [`counted as ${counted}`]),
   ].join(', ');
 }

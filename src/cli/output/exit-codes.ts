@@ -7,7 +7,7 @@ export const EXIT_INTERRUPTED = 130;
 export const EXIT_CODES: Readonly<Record<number, string>> = {
   0: 'Success; also after SIGTERM, once the requests in flight are answered.',
   [EXIT_FAULT]:
-    'Failure: this Node is too old, a port is in use, a second signal ended the process, the gateway is not alive (`healthcheck`), gateways could not count in Redis (`check --redis`), a running program has an error (`doctor`), a policy test failed or too few limits are covered (`test`), a log cannot be read, or has no request that is understood (`suggest`), a number is larger than `--fail-on` allows (`replay`), a file cannot be written, or exists already (`init`, `import`), a configuration cannot be read, or has no limits that can be carried over (`import`), no gateway answers, or it refuses the admin token.',
+    'Failure: this Node is too old, a port is in use, a second signal ended the process, the gateway is not alive (`healthcheck`), gateways could not count in Redis (`check --redis`), a running program has an error (`doctor`), a policy test failed or too few limits are covered (`test`), a log cannot be read, or has no request that is understood (`suggest`), a number is larger than `--fail-on` allows (`replay`), a file cannot be written, or exists already (`init`, `import`), a configuration cannot be read, or has no limits that can be carried over (`import`), a line was refused (`keys import`), no gateway answers, or it refuses the admin token.',
   [EXIT_USAGE]:
     'Usage: a command, argument or option is unknown, missing or malformed, or names a client, policy or decision that does not exist; or `test` found no test to run.',
   [EXIT_INVALID_CONFIG]:

@@ -169,7 +169,8 @@ class StepReader {
     const request = { line: send, sender: name, client, headers: headersOf(headers, host) };
     return {
       ...{ ...moment, kind: 'send', ...request, times, everyMs: every, expect },
-      ...{ estimates: metadata, settle },
+      metadata,
+      settle,
     };
   }
 

@@ -3,6 +3,7 @@ import type { Place } from '../../gateway/config/diagnostic.ts';
 import type { Expectation } from './expectation-schema.ts';
 import type { RequestLine, WrittenOverride, WrittenSettle } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
+import type { WrittenMetadata } from './values-schema.ts';
 
 export interface TestFile {
   readonly file: string;
@@ -26,6 +27,7 @@ export interface Client {
   readonly peer: string;
   readonly apiKey: string | undefined;
   readonly headers: HeaderValues;
+  readonly metadata: WrittenMetadata | undefined;
 }
 
 /** The values of headers by their name in lower case. */
@@ -61,8 +63,8 @@ export interface SendStep extends Moment {
   readonly client: Client;
   /** A header without values is left out, although the client has it. */
   readonly headers: HeaderValues;
-  /** By namespace, as `CheckRequest.estimates`. */
-  readonly estimates: ReadonlyMap<string, number> | undefined;
+  /** In addition to the client's. In place of it for the same namespace, `null` for none. */
+  readonly metadata: WrittenMetadata | undefined;
   readonly times: number;
   readonly everyMs: number;
   readonly expect: Expectation;

@@ -167,6 +167,7 @@ class TestFileReader {
   }
 }
 
-function clientOf({ address, peer, api_key, host, headers = {} }: WrittenClient): Client {
-  return { address, peer: peer ?? address, apiKey: api_key, headers: headersOf(headers, host) };
+function clientOf({ address, peer = address, headers = {}, ...more }: WrittenClient): Client {
+  const { api_key: apiKey, host, metadata } = more;
+  return { address, peer, apiKey, headers: headersOf(headers, host), metadata };
 }

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseDuration as parseLifetime } from '../../gateway/config/rate.ts';
 import { holds } from '../../gateway/config/refinement.ts';
-import { REQUEST_INFO } from '../../gateway/core/counting/outcome.ts';
 import { MAX_LIMIT } from '../../gateway/core/counting/store.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { POLICY_MODES } from '../../gateway/core/policy.ts';
 import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import { expectSchema } from './expectation-schema.ts';
-import { duration, headerChanges, headerName, name, optional } from './values-schema.ts';
+import { duration, headerChanges, headerName, metadata, name, optional } from './values-schema.ts';
 
 const REQUEST_PATTERN = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) (\/.*|https?:\/\/.+|\*)$/;
 
@@ -110,8 +109,8 @@ export const stepSchema = z.strictObject({
   every: optional(duration, 'The time between them. Default: 0s.'),
   expect: expectSchema.optional(),
   metadata: optional(
-    z.strictObject({ [REQUEST_INFO]: z.int().min(0) }).transform(toMap),
-    'What Envoy tells beside the request: the units that limits with this metadata reserve.',
+    metadata,
+    "What filters of Envoy say of the request, by their namespace, in addition to the client's metadata. null leaves out a namespace of the client.",
   ),
   as: optional(name, 'A name for the requests of this step, so that a later step can settle them.'),
   settle: optional(

@@ -1,5 +1,6 @@
 /** What a client of a test file sends, and the name by which an operator would block or exempt it. */
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
+import { REQUEST_INFO } from '../../gateway/core/counting/outcome.ts';
 import { NO_OVERRIDES } from '../../gateway/core/overrides.ts';
 import { clientNamed } from '../../gateway/operations/client-name.ts';
 import { toCheckRequest } from '../../gateway/operations/explain.ts';
@@ -7,10 +8,10 @@ import type { SendStep, Setting } from './policy-test.ts';
 import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
 import { virtualSalts } from './virtual-gateway.ts';
 
-type SentStep = Pick<SendStep, 'line' | 'client' | 'headers' | 'estimates'>;
+type SentStep = Pick<SendStep, 'line' | 'client' | 'headers' | 'metadata'>;
 
 export function sentRequest(
-  { line, client, headers, estimates }: SentStep,
+  { line, client, headers, metadata }: SentStep,
   { apiKeyHeader }: TestedPolicies,
   proxy: string,
 ): CheckRequest {
@@ -21,8 +22,13 @@ export function sentRequest(
     ...headers,
   ]);
   const all = [...values].flatMap(([name, each]) => each.map((value) => [name, value] as const));
-  const request = toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
-  return { ...request, estimates };
+  const { [REQUEST_INFO]: units, ...filters } = { ...client.metadata, ...metadata };
+  const from = { proxy, peer, client: address };
+  const request = toCheckRequest({ ...line, headers: all, ...from, metadata: filters });
+  return {
+    ...request,
+    estimates: units === undefined ? undefined : new Map([[REQUEST_INFO, units]]),
+  };
 }
 
 function keyHeader(header: string, id: string): [string, readonly string[]] {
@@ -30,7 +36,7 @@ function keyHeader(header: string, id: string): [string, readonly string[]] {
   return [header, [header === 'authorization' ? `Bearer ${key}` : key]];
 }
 
-const ANY_REQUEST = { line: { method: 'GET', url: '/' }, headers: new Map(), estimates: undefined };
+const ANY_REQUEST = { line: { method: 'GET', url: '/' }, headers: new Map(), metadata: undefined };
 
 /**
  * A partition for a key or a user, else the address. Any other text is a name as operators write it. Throws an

@@ -4,7 +4,7 @@ import { shortName } from '../../gateway/config/policy-file/key-list.ts';
 import { holds } from '../../gateway/config/refinement.ts';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/request-form.ts';
 import { stepSchema } from './step-schema.ts';
-import { address, headers, name, optional } from './values-schema.ts';
+import { address, headers, metadata, name, optional } from './values-schema.ts';
 
 /** Milliseconds since the epoch. Throws a RangeError whose message gives the right form. */
 function parseStart(text: string): number {
@@ -23,6 +23,10 @@ const clientSchema = z.strictObject({
   ),
   host: optional(z.string(), 'The host of its requests.'),
   headers: headers.optional(),
+  metadata: optional(
+    metadata,
+    'What filters of Envoy say of its requests, by their namespace: the claims of its token.',
+  ),
 });
 
 const apiKeySchema = z.union(
@@ -66,7 +70,9 @@ export const testFileSchema = z
     api_keys: z
       .array(apiKeySchema)
       .default([])
-      .describe('API keys that count as listed, in addition to those of the policy file.'),
+      .describe(
+        'API keys that count as listed, in addition to those of the policy file: keys in Redis, for example.',
+      ),
     clients: z.record(name, clientSchema).describe('The clients that send requests, by name.'),
     tests: z.array(testSchema).min(1),
   })

@@ -1,6 +1,7 @@
 /** Values that several parts of a test file have: durations, names, addresses and headers. */
 import { z } from 'zod';
 import { holds } from '../../gateway/config/refinement.ts';
+import { REQUEST_INFO } from '../../gateway/core/counting/outcome.ts';
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 
@@ -95,3 +96,17 @@ export const headerChanges = z
     z.union([headerValue, z.null().transform(() => [])], 'must be text, a list of texts, or null'),
   )
   .describe("Headers in addition to the client's. null leaves out one of the client.");
+
+const SAYS = 'must be a map of what the filter says, as in { payload: { sub: alice } }';
+
+export const metadata = z
+  .object({
+    [REQUEST_INFO]: optional(
+      z.int().min(0),
+      'The estimated units, which limits with this metadata reserve.',
+    ),
+  })
+  .catchall(z.union([z.record(z.string(), z.unknown()), z.null()], SAYS))
+  .meta({ examples: [{ 'envoy.filters.http.jwt_authn': { payload: { sub: 'alice' } } }] });
+
+export type WrittenMetadata = z.output<typeof metadata>;

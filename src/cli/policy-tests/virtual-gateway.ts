@@ -18,6 +18,7 @@ import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
 import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
+import { NO_KEYS } from '../../gateway/operations/no-keys.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
 import type { SettleVerdict } from '../../gateway/settlement/channel.ts';
 import { localShare } from '../../gateway/stores/local-share.ts';
@@ -133,9 +134,8 @@ export class VirtualGateway {
     return {
       policies: this,
       salts: this.#salts,
-      overrides: this.#overrides,
-      store: this.store,
-      reader: this.store.memory,
+      ...{ overrides: this.#overrides, keys: NO_KEYS },
+      ...{ store: this.store, reader: this.store.memory },
       peekLocally: (descriptors) => this.store.memory.peek(descriptors),
       denied: none,
       wouldBeDenied: none,

@@ -7,7 +7,7 @@ import { commandEnvironment } from '../environment/commands.ts';
 import { EXIT_USAGE } from '../output/exit-codes.ts';
 import { countUpTo } from '../output/numbers.ts';
 import { complain, sayFile } from '../output/output.ts';
-import { settlingPolicies } from '../proxy-files/print/client-headers.ts';
+import { metadataOf, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { PROXIES, proxyConfig, usesGrpc } from '../proxy-files/print/proxy-config.ts';
 import { type Address, OWN_PORT, readAddress } from '../proxy-files/proxy-address.ts';
 
@@ -81,6 +81,11 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
     });
     sayFile(text);
     for (const name of besides) complain(alsoNeeded(proxy, name, flags));
+    const metadata = usesGrpc(proxy) ? [] : metadataOf(found.file);
+    if (metadata.length > 0)
+      complain(
+        `headgate: the policy file reads metadata of ${listText(metadata)}, and no file of this proxy can send it: take envoy-grpc, or let the proxy set a header and name that`,
+      );
     const settling = settlingPolicies(found.file);
     if (settling.length > 0)
       complain(

@@ -13,7 +13,7 @@ import type { SharedState } from './shared-state.ts';
 
 export interface CheckPipelineOptions
   extends Pick<GatewayOptions, 'environment' | 'policies' | 'now'> {
-  readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
+  readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides' | 'keys'>;
   readonly denials: Denials;
   readonly headerWatch: HeaderWatch;
   readonly telemetry: Pick<Telemetry, 'decisions' | 'proxies'>;
@@ -37,14 +37,12 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
 /** A sampled check is made for its span; all others share one. */
 function checkFor(given: CheckPipelineOptions): Check {
   const { shared, denials, telemetry, tracing, issueToken, environment } = given;
-  const { backend, local, salts, overrides } = shared;
+  const { backend, local, salts, overrides, keys } = shared;
   const { decisions, proxies } = telemetry;
   const { newId, wouldDeny } = denialEvents(denials, decisions);
   const options: CheckOptions = {
     store: backend.store,
-    local,
-    salts,
-    overrides,
+    ...{ local, salts, overrides, keys },
     newId,
     issueToken,
     // A store in this process is never late.
@@ -52,6 +50,7 @@ function checkFor(given: CheckPipelineOptions): Check {
       environment.redis && (() => sleep(environment.storeTimeoutMs, undefined, { ref: false })),
     observer: {
       identified: decisions.identified,
+      planned: decisions.planned,
       unmatched: decisions.unmatched,
       untrustedProxy: proxies.untrustedProxy,
       headersIgnored: proxies.headersIgnored,

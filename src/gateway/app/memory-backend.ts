@@ -1,3 +1,4 @@
+import { MemoryKeyStore } from '../keys/memory-key-store.ts';
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/overrides/override.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';
@@ -21,6 +22,7 @@ export function inMemory(options: MemoryBackendOptions): Backend {
     store: memory,
     reader: memory,
     overrideStore: new MemoryOverrideStore(now),
+    keyStore: new MemoryKeyStore(),
     queryAll: async (query) => ({ replies: [await events.replyTo(query)], queried: 1 }),
     stats: async () => ({
       store: 'memory',

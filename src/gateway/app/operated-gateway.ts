@@ -1,4 +1,6 @@
 import { hostname } from 'node:os';
+import type { ListedClients } from '../core/identity/api-key.ts';
+import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Denials } from '../denials/denials.ts';
@@ -19,10 +21,11 @@ export interface OperatedOptions extends Omit<GatewayOptions, 'resources'> {
 
 export function operatedGateway(options: OperatedOptions): Gateway {
   const { environment, policies, telemetry, now, denials, rateLimits, unseenHeaders } = options;
-  const { backend, local, salts, overrides } = options.shared;
+  const { backend, local, salts, overrides, keys } = options.shared;
   const actions = createRecentActions(now);
   return {
-    policies: visiblePolicies(policies, () => rateLimits?.policies() ?? []),
+    policies: visiblePolicies(policies, keys, () => rateLimits?.policies() ?? []),
+    keys,
     salts,
     overrides,
     unseenHeaders,
@@ -62,6 +65,7 @@ export function operatedGateway(options: OperatedOptions): Gateway {
 /** The policies that operators see: those of the policy file, then one for each limit of the rate limit service. */
 function visiblePolicies(
   policies: Gateway['policies'],
+  keys: KeyDirectory,
   ofRateLimits: () => readonly Policy[],
 ): Gateway['policies'] {
   let known:
@@ -71,16 +75,29 @@ function visiblePolicies(
     get current() {
       const set = policies.current;
       const added = ofRateLimits();
-      if (added.length === 0) return set;
       if (known?.set !== set || known.added !== added) {
-        known = { set, added, all: withPolicies(set, added) };
+        known = { set, added, all: withPolicies(withKeys(set, keys), added) };
       }
       return known.all;
     },
   };
 }
 
+/** Operators know the clients of keys in the store by their ids, too. Those of the policy file take precedence. */
+export function withKeys(set: PolicySet, keys: KeyDirectory): PolicySet {
+  if (!set.naming.keysInStore) return set;
+  const { listedClients: ofFile } = set;
+  const get: ListedClients['get'] = (partition) => {
+    const listed = ofFile.get(partition);
+    if (listed !== undefined) return listed;
+    const stored = keys.clientOf(partition);
+    return stored && { id: stored.id, plan: stored.plan, stored };
+  };
+  return { ...set, listedClients: { get } };
+}
+
 function withPolicies(set: PolicySet, added: readonly Policy[]): PolicySet {
+  if (added.length === 0) return set;
   const names = new Set(added.map(({ name }) => name));
   return {
     ...set,

@@ -28,7 +28,9 @@ export type PortlessGateway = Awaited<ReturnType<typeof createPortlessGateway>>;
 export async function createPortlessGateway(options: GatewayOptions) {
   const { environment, policies, telemetry, now, resources } = options;
   const monitor = monitorStore(telemetry, now);
-  const denials = resources.addClosable(loggedDenials(options));
+  const denials = resources.addClosable(
+    loggedDenials(options, (client) => shared.keys.clientOf(client)?.id),
+  );
   const headerWatch = new HeaderWatch(headerReports(telemetry.proxies));
   const unseenHeaders = (): readonly UnseenHeader[] => headerWatch.unseen(policies.current);
   const shared = await createSharedState({
@@ -103,8 +105,12 @@ async function openRateLimitsIn(
   return openRateLimits({ ...options, settings });
 }
 
-function loggedDenials({ policies, telemetry, now }: GatewayOptions): Denials {
+function loggedDenials(
+  { policies, telemetry, now }: GatewayOptions,
+  storedIdOf: (client: string) => string | undefined,
+): Denials {
   const { denied, wouldBeDenied } = telemetry.decisions;
-  const idOf = (client: string) => policies.current.listedClients.get(client)?.id;
+  const idOf = (client: string) =>
+    policies.current.listedClients.get(client)?.id ?? storedIdOf(client);
   return createDenials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
 }

@@ -1,4 +1,5 @@
 /** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import { localShare } from '../stores/local-share.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
@@ -8,14 +9,18 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { inMemory } from './memory-backend.ts';
+import { createSharedKeys } from './shared-keys.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
 /** Redis may lose salts, for example under a flood: gateways write back what they hold. */
 const SALTS_EVERY_MS = 10_000;
 /** A message announces each change of an override. This is for messages that got lost. */
 const OVERRIDES_EVERY_MS = 5_000;
+/** As with overrides, for keys. */
+const KEYS_EVERY_MS = 5_000;
 
 export interface SharedStateOptions extends Omit<GatewayOptions, 'policies'> {
+  readonly policies: Pick<PolicySource, 'current'>;
   readonly monitor: StoreMonitor;
   readonly onReset: BackendEvents['onReset'];
 }
@@ -23,7 +28,7 @@ export interface SharedStateOptions extends Omit<GatewayOptions, 'policies'> {
 export type SharedState = Awaited<ReturnType<typeof createSharedState>>;
 
 export async function createSharedState(options: SharedStateOptions) {
-  const { environment, telemetry, monitor, onReset, now, resources } = options;
+  const { environment, policies, telemetry, monitor, onReset, now, resources } = options;
   let reply: BackendEvents['replyTo'] = async () => undefined;
   let settleLater: BackendEvents['onUnsettled'] = () => {};
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
@@ -38,11 +43,16 @@ export async function createSharedState(options: SharedStateOptions) {
     },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
+    onKeysChanged: () => void shared.refresh().catch(() => keyRefresher.refresh()),
     onUnsettled: (settlement) => settleLater(settlement),
     replyTo: (query) => reply(query),
   };
   const backend = await createBackend(memory, events, options);
   const overrides = resources.addClosable(createOverrides(backend, telemetry, now));
+  const shared = createSharedKeys({
+    ...{ keyStore: backend.keyStore, policies, deadlineMs: environment.storeTimeoutMs },
+    events: telemetry.keys,
+  });
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
   const refresher = (how: RefresherOptions) => resources.addClosable(createRefresher(how));
@@ -56,8 +66,14 @@ export async function createSharedState(options: SharedStateOptions) {
     everyMs: OVERRIDES_EVERY_MS,
     onFailure: monitor.overridesUnread,
   });
+  const keyRefresher = refresher({
+    refresh: () => shared.refresh().then(telemetry.keys.changesRead),
+    everyMs: KEYS_EVERY_MS,
+    onFailure: (error) => telemetry.keys.changesUnread(error, monitor.isDegraded()),
+  });
   return {
     backend,
+    keys: shared.keys,
     local: localShare(memory, backend.place),
     salts,
     overrides,
@@ -72,11 +88,14 @@ export async function createSharedState(options: SharedStateOptions) {
     /** Resolves once the store counts, or when the start should not wait any longer. */
     async connect(): Promise<StoreAtStart> {
       const found = await backend.connect(async () => {
+        // A gateway that starts knows no key that may have changed.
+        void keyRefresher.refresh();
         await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);
       });
       // Also if there was no contact: salts and overrides must expire all the same.
       void saltRefresher.refresh();
       void overrideRefresher.refresh();
+      void keyRefresher.refresh();
       return found;
     },
   };
@@ -92,7 +111,8 @@ async function createBackend(
     return inMemory({ memory, events, telemetry: telemetry.store, now, resources });
   // Loaded only if needed: the client of Redis adds 4 MiB and a tenth to the time of a start.
   const { inRedis } = await import('./redis/redis-backend.ts');
-  return inRedis({ target, environment, events, monitor, telemetry, now, resources });
+  const shared = { target, environment, events, monitor, telemetry, now, resources };
+  return inRedis(shared);
 }
 
 function createOverrides(

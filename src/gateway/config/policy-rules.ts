@@ -37,6 +37,10 @@ export const POLICY_RULES = {
     'Two policies match the same requests, and neither is more specific.',
     'Make one of them more specific, or set `always: true` to apply both.',
   ),
+  'path-twice': error(
+    'A policy lists two paths that match the same requests, such as `/users/:id` and `/users/:name`, or `/login` and `/LOGIN`.',
+    'Keep one of them.',
+  ),
   'limit-twice': error(
     'Two limits of a policy count the same requests: they have the same `per`, window, algorithm and unit.',
     'Keep the lower one.',
@@ -83,6 +87,10 @@ export const POLICY_RULES = {
   ),
   'key-twice': error('An API key is listed twice.', 'Keep one of the entries.'),
   'source-twice': error('An identity source is listed twice.', 'Keep the first one.'),
+  'plan-not-verified': error(
+    '`identity.plan` is a header, and clients may set this header.',
+    'Let the proxy set or remove the header, and list it in `identity.verified_headers`.',
+  ),
   'source-never-reached': error(
     'An identity source is listed after `ip`. Every request has an `ip`, so later sources are never used.',
     'Put `ip` last.',
@@ -139,6 +147,14 @@ export const POLICY_RULES = {
     '`identity.user.header` is `authorization`, which clients set themselves. A client that changes its value counts as another user.',
     'Name a header that your authenticating proxy sets, such as `x-user`. For bearer tokens, set `identity.api_key.header: authorization` instead.',
   ),
+  'plan-from-client': warning(
+    '`identity.plan.header` is a header that clients set themselves: `authorization`, `proxy-authorization`, or that of the API key. So clients choose their plan.',
+    'Name a header that your proxy sets in every request, such as `x-plan`.',
+  ),
+  'metadata-from-client': warning(
+    '`identity.user` or `identity.plan` names metadata whose values clients write, such as what a filter of Envoy copies from headers. So clients choose who they are.',
+    'Name metadata of a filter that verifies, such as `envoy.filters.http.jwt_authn`.',
+  ),
   'keys-not-read': warning(
     'API keys are listed, and `identity.sources` does not list `api_key`.',
     'Add it to the sources, or remove the keys.',
@@ -148,7 +164,7 @@ export const POLICY_RULES = {
     'Correct the name of the plan.',
   ),
   'plan-unheld': warning(
-    'A policy has limits for a plan, and no listed key has this plan.',
+    'A policy has limits for a plan, no listed key has this plan, and neither Redis nor a proxy can give it to a client.',
     'Correct the name of the plan, or remove it.',
   ),
   'plan-below-none': warning(
@@ -196,7 +212,7 @@ export const POLICY_RULES = {
     'Update headgate. Or compare the list with <https://www.cloudflare.com/ips/>, update `checked` in a copy, and name the copy in `HEADGATE_CLOUDFLARE_RANGES`.',
   ),
   'policies-not-tried': note(
-    'The file has more than 500 policies. Only the first 500 are tested for matches and spellings, which takes about a second.',
+    'The policies of the file have more than 500 paths. Only those that come first are tested for matches and spellings, which takes about a second.',
     'None is needed.',
   ),
 } as const;

@@ -27,7 +27,18 @@ export interface CheckRequest {
   readonly requestId: string | undefined;
   /** Units that Envoy's metadata estimates for this request, by the namespace. */
   readonly estimates?: ReadonlyMap<string, number> | undefined;
+  /** What the proxy's filters have found out. Only trusted proxies are believed. */
+  readonly metadata?: ProxyMetadata | undefined;
   readonly missing: readonly string[];
+}
+
+/** Metadata of a proxy's filters, such as the claims of a token that one of them has verified. It is read when it is needed. */
+export interface ProxyMetadata {
+  /**
+   * The value at this path of names below the namespace of a filter: a text, or a whole number as digits, also if it is the
+   * only member of a list. Undefined if there is nothing, or something else.
+   */
+  text(namespace: string, path: readonly string[]): string | undefined;
 }
 
 /** The list that the proxy maintains. The client can write the other one. */

@@ -13,21 +13,25 @@ import {
   MALFORMED_PATH,
   notEnforced,
 } from './counting/decision.ts';
-import { describe, type LimitDescriptor } from './counting/descriptor.ts';
+import { describe } from './counting/descriptor.ts';
 import { type Reservation, reservationOf } from './counting/reservation.ts';
 import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
+import type { KeyDirectory } from './identity/key-directory.ts';
 import type { SaltSource } from './identity/salts.ts';
+import { traceLimits, traceQuotas } from './limit-trace.ts';
 import { isHost } from './matching/host.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
-import type { Limit, Policy, PolicyMode } from './policy.ts';
+import type { Policy, PolicyMode } from './policy.ts';
 import { type CountedRequest, createShadowCounting } from './shadow-counting.ts';
 import type { Trace } from './trace.ts';
 
 export interface CheckOptions extends CountingOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
+  /** The keys that the store lists. */
+  readonly keys?: KeyDirectory | undefined;
   readonly newId: NewDenialId;
   readonly observer: CheckObserver;
   readonly span?: CheckSpan | undefined;
@@ -43,6 +47,8 @@ export interface CheckOptions extends CountingOptions {
 export interface CheckObserver {
   identified(kind: string): void;
   untrustedProxy(): void;
+  /** The plan of a client; undefined if no policy has a plan of this name. */
+  planned(plan: string | undefined): void;
   /** The sender may not set these headers, so their values were ignored. */
   headersIgnored(names: readonly string[]): void;
   policyUnknown(name: string): void;
@@ -56,6 +62,7 @@ export interface CheckObserver {
 export const UNOBSERVED: CheckObserver = {
   identified: () => {},
   untrustedProxy: () => {},
+  planned: () => {},
   headersIgnored: () => {},
   policyUnknown: () => {},
   unmatched: () => {},
@@ -70,39 +77,48 @@ export type Check = (
 ) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
-  const { salts, overrides, observer } = options;
+  const { salts, overrides, keys, observer, deadline } = options;
   const trace = observer.step;
   const name = createDenialNaming(options.newId);
   const countPolicies = createPolicyCounting(options, name);
 
-  return (request, set, nowMs) => {
-    const { current } = overrides;
-    const saltsNow = salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses);
-    const { headers } = request;
-    const context: RequestContext = {
-      nowMs,
-      salts: saltsNow,
-      overrides: current,
-      headers,
-      estimates: request.estimates,
-      trace,
-    };
+  function decideIn(context: RequestContext, request: CheckRequest, set: PolicySet): Decided {
     const client = set.identify(request, context);
-    reportClient(client, observer);
+    reportClient(client, set, observer);
     const refusal = refusalOf(request, client);
-    if (refusal !== undefined) return name(refusal, client, headers);
+    if (refusal !== undefined) return name(refusal, client, request.headers);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) observer.policyUnknown(policy);
-    const applied = set.policiesFor(request, current.modes, trace);
-    if (applied.length === 0) return name(MALFORMED_PATH, client, headers);
+    const applied = set.policiesFor(request, context.overrides.modes, trace);
+    if (applied.length === 0) return name(MALFORMED_PATH, client, request.headers);
     if (applied[0] === set.fallback) observer.unmatched();
     if (client.access === 'exempt') return EXEMPT;
     return countPolicies(client, applied, context);
+  }
+
+  return (request, set, nowMs) => {
+    const { current } = overrides;
+    const context: RequestContext = {
+      nowMs,
+      salts: salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses),
+      overrides: current,
+      keys,
+      headers: request.headers,
+      estimates: request.estimates,
+      late: undefined,
+      trace,
+    };
+    const found = keys && set.lookUpKey(request, context);
+    if (found === undefined) return decideIn(context, request, set);
+    const late = deadline?.();
+    return found.then(() => decideIn({ ...context, late }, request, set));
   };
 }
 
-function reportClient(client: ClientIdentity, observer: CheckObserver): void {
-  observer.identified(client.kind);
+function reportClient(client: ClientIdentity, set: PolicySet, observer: CheckObserver): void {
+  const { kind, plan } = client;
+  observer.identified(kind);
+  if (plan !== undefined) observer.planned(set.hasPlan(plan) ? plan : undefined);
   if (client.untrustedProxy) observer.untrustedProxy();
   if (client.ignoredHeaders.length > 0) observer.headersIgnored(client.ignoredHeaders);
 }
@@ -143,7 +159,7 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
     const { headers, overrides, trace } = context;
     const enforced = inMode('enforce', applied, overrides.modes);
     const reserves = issueToken !== undefined && anySettles(applied);
-    const late = reserves && enforced !== applied ? deadline?.() : undefined;
+    const late = context.late ?? (reserves && enforced !== applied ? deadline?.() : undefined);
     const conclude = (decision: Decision, counted: readonly Counted[]): Decided => {
       // Policies in shadow mode count only requests that are allowed.
       if (decision.verdict === 'deny') return name(decision, client, headers);
@@ -166,7 +182,7 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
     const descriptors = describe(enforced, client, context);
     if (trace) traceLimits(descriptors, trace);
     return count(
-      { descriptors },
+      { descriptors, late: context.late },
       (counted) => {
         if (trace && counted.mode === 'enforced') traceQuotas(counted, trace);
         const groups = [counted];
@@ -190,28 +206,4 @@ const NO_GROUPS: readonly Counted[] = [];
 function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
   const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
   return policies.every(isInMode) ? policies : policies.filter(isInMode);
-}
-
-function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
-  for (const { source, key } of descriptors) {
-    const { label, description, per } = source;
-    trace({ type: 'limit', label, description, per, key });
-  }
-}
-
-function reservedUnit({ afterwards }: Limit, cost: number): string | undefined {
-  return afterwards && (afterwards.unit ?? (cost === 1 ? 'request' : 'requests'));
-}
-
-function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
-  for (const [i, { source, cost }] of descriptors.entries()) {
-    trace({
-      type: 'quota',
-      label: source.label,
-      cost,
-      reservedUnit: reservedUnit(source, cost),
-      isAdmitted: result?.admitted === true,
-      state: result?.states[i],
-    });
-  }
 }

@@ -1,6 +1,6 @@
-/** Traces why each policy applies to a request or does not, by matching the parts of its route one by one. */
+/** Traces why each policy applies to a request or does not, by matching the parts of its routes one by one. */
 import type { CheckRequest } from './check-request.ts';
-import { compileMatcher, matchable, type Route } from './matching/matcher.ts';
+import { compileMatcher, matchable, type Route, type RouteMatch } from './matching/matcher.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
@@ -28,20 +28,29 @@ export function tracePolicies(policies: Policies, matched: MatchedRequest, trace
     const isModeOverridden = mode !== policy.mode;
     trace({ type: 'policy', policy: policy.name, mode, isModeOverridden, result });
   };
-  for (const route of routes) emit(route.value, resultOf(route, matched));
-  for (const route of always) {
-    const isApplied = matched.applied.includes(route.value);
-    emit(route.value, isApplied ? { status: 'always' } : resultOf(route, matched));
+  for (const [policy, own] of byPolicy(routes)) emit(policy, resultOf(policy, own, matched));
+  for (const [policy, own] of byPolicy(always)) {
+    const isApplied = matched.applied.includes(policy);
+    emit(policy, isApplied ? { status: 'always' } : resultOf(policy, own, matched));
   }
   emit(fallback, fallbackResult(fallback, matched));
 }
 
-function resultOf(route: Route<Policy>, { request, readings, applied }: MatchedRequest) {
+/** A policy has a route for each of its paths. They differ in nothing else. */
+function byPolicy(routes: readonly Route<Policy>[]) {
+  return Map.groupBy(routes, ({ value }) => value);
+}
+
+function resultOf(
+  policy: Policy,
+  routes: readonly Route<Policy>[],
+  { request, readings, applied }: MatchedRequest,
+) {
   const [first] = applied;
-  const unmet = readings.map((reading) => unmetRequirements(route, request, reading));
+  const unmet = readings.map((reading) => unmetRequirements(routes, request, reading));
   const isMatch = unmet.some((each) => each.length === 0);
-  if (applied.includes(route.value)) {
-    if (route.value === first) return { status: firstReason(route.value, request) };
+  if (applied.includes(policy)) {
+    if (policy === first) return { status: firstReason(policy, request) };
     return { status: 'other-reading' } as const;
   }
   if (isMatch) return { status: 'outranked', by: first?.name ?? '' } as const;
@@ -58,20 +67,21 @@ function firstReason(policy: Policy, request: RequestParts): PolicyReason {
 }
 
 function unmetRequirements(
-  route: Route<Policy>,
+  routes: readonly Route<Policy>[],
   { method, host }: RequestParts,
   path: string,
 ): Requirement[] {
-  const { value } = route;
   const line = matchable(method, host, path);
-  const matches = (part: Omit<Route<Policy>, 'value'>) =>
-    compileMatcher([{ ...part, value }])(line) !== undefined;
-  if (matches(route)) return [];
+  const matches = (parts: readonly RouteMatch[]) =>
+    compileMatcher(parts.map((part) => ({ ...part, value: true })))(line) !== undefined;
+  if (matches(routes)) return [];
+  const [{ host: ownHost, methods }] = routes as [Route<Policy>];
+  const paths = routes.map((route) => ({ path: route.path }));
   const unmet: Requirement[] = [];
-  if (!matches({ path: route.path })) unmet.push({ part: 'path', value: route.path ?? '' });
-  if (!matches({ host: route.host })) unmet.push({ part: 'host', value: route.host ?? '' });
-  if (!matches({ methods: route.methods })) {
-    unmet.push({ part: 'method', value: route.methods?.join(', ') ?? '' });
+  if (!matches(paths)) {
+    unmet.push({ part: 'path', value: paths.map((each) => each.path).join(', ') });
   }
+  if (!matches([{ host: ownHost }])) unmet.push({ part: 'host', value: ownHost ?? '' });
+  if (!matches([{ methods }])) unmet.push({ part: 'method', value: methods?.join(', ') ?? '' });
   return unmet;
 }

@@ -28,6 +28,11 @@ export class RecentMap<Value extends {}> {
     this.#newer.set(key, value);
   }
 
+  delete(key: string): void {
+    this.#newer.delete(key);
+    this.#older.delete(key);
+  }
+
   clear(): void {
     this.#newer = new Map();
     this.#older = new Map();

@@ -3,6 +3,7 @@
 import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
+import type { Vouched } from './identity/vouched.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
 export type Trace = (event: TraceEvent) => void;
@@ -16,6 +17,11 @@ export type TraceEvent =
   | AddressHeaderEvent
   | ClientAddressEvent
   | IdentitySourceEvent
+  | PlanEvent
+  /** The store has the key, but it has ended, at this time in milliseconds since the epoch. */
+  | { readonly type: 'key-ended'; readonly id: string; readonly endsMs: number }
+  /** The store lists keys, and none is looked up here: without a gateway, for example. */
+  | { readonly type: 'keys-not-looked-up' }
   | AccessEvent
   /** Every partition by which a list or an override can name the client. */
   | { readonly type: 'client-names'; readonly names: readonly string[] }
@@ -74,6 +80,16 @@ export interface IdentitySourceEvent {
   readonly source: string;
   readonly result: 'used' | 'outranked' | 'absent';
   readonly isUnverified: boolean;
+}
+
+/** What names a plan for the client: its listed key, or the proxy, if the policy file says how. */
+export interface PlanEvent {
+  readonly type: 'plan';
+  /** Undefined if the proxy names none. */
+  readonly plan: string | undefined;
+  readonly from: 'policy file' | 'store' | Vouched;
+  /** Why the plan does not count; undefined if it does. */
+  readonly ignored: 'untrusted-proxy' | 'unknown-client' | 'outranked' | undefined;
 }
 
 export interface AccessEvent {

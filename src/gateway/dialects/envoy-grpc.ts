@@ -7,6 +7,7 @@ import type { Decision } from '../core/counting/decision.ts';
 import { singleValue } from '../core/identity/header-value.ts';
 import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
+import { filterMetadata } from './messages/filter-metadata.ts';
 import { answer, SETTLE_HEADER } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
 
@@ -33,8 +34,8 @@ function parse(
   remoteAddress: string,
   metadata: HeaderFields,
 ): CheckRequest | undefined {
-  const { method, host, path, headers, peer, contextExtensions, estimates } =
-    readCheckRequest(message);
+  const check = readCheckRequest(message);
+  const { method, host, path, headers, peer, contextExtensions } = check;
   // A trace that Envoy began itself is in the metadata only.
   const { traceparent } = metadata;
   if (typeof traceparent === 'string') headers.traceparent = traceparent;
@@ -56,7 +57,8 @@ function parse(
     },
     policy: contextExtensions[POLICY],
     requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
-    estimates,
+    estimates: check.estimates,
+    metadata: check.hasFilterMetadata ? filterMetadata(message) : undefined,
     missing: NOTHING_MISSING,
   };
 }

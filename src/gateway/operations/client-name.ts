@@ -19,6 +19,7 @@ import type { Naming } from '../core/matching/policy-set.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { OperationError } from './operation-error.ts';
 import type { Gateway } from './running-gateway.ts';
+import { storedPartition } from './stored-client.ts';
 
 export interface KnownClient {
   /** The name that answers and the audit log use. */
@@ -71,7 +72,7 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
 
 function partitionOf(
   [form, value]: readonly [form: string, value: string],
-  { apiKeys, sources }: Naming,
+  { apiKeys, sources, keysInStore }: Naming,
   { kept }: Salts,
 ): string {
   const source = form === 'user' ? 'user' : 'api_key';
@@ -87,7 +88,7 @@ function partitionOf(
     if (ids.includes(value)) return listedKeyPartition(value);
     throw new OperationError(
       'not_found',
-      `no key in the policy file has this id${hint(value, ids)}`,
+      `no key in the policy file${keysInStore ? ' or in the store' : ''} has this id${hint(value, ids)}`,
     );
   }
   const sha256 = hash('sha256', value, 'hex');
@@ -143,13 +144,21 @@ function namedUntil(partition: string, endMs: number): KnownClient {
   };
 }
 
-type Known = Pick<Gateway, 'policies' | 'salts' | 'now'>;
+type Known = Pick<Gateway, 'policies' | 'salts' | 'now' | 'keys'>;
 
-/** `use`: what the client is named for, if that needs one client. Throws an OperationError as `clientNamed` does. */
-export function clientNow(text: string, { policies, salts, now }: Known, use?: 'reset' | 'show') {
+/** `use`: what the client is named for, if that needs one client. Rejects with an OperationError as `clientNamed` throws. */
+export async function clientNow(
+  text: string,
+  gateway: Known,
+  use?: 'reset' | 'show',
+): Promise<KnownClient> {
+  const { policies, salts, now } = gateway;
   const { naming } = policies.current;
   if (use !== undefined) refuseRange(text, naming, use);
-  return clientNamed(text, naming, salts.at(now(), true));
+  const stored = await storedPartition(text, gateway);
+  return stored === undefined
+    ? clientNamed(text, naming, salts.at(now(), true))
+    : withOneName(stored);
 }
 
 /** A range is not one client; an IPv6 network that the policy file counts is one. */

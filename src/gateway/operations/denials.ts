@@ -31,7 +31,7 @@ export async function topDenied(
 ): Promise<Output<'top'>> {
   const query: Query = {
     ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
-    ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
+    ...(filter !== '' && { filter: await deniedFilter(filter, gateway) }),
   };
   return listed(gateway, query, limit);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StoreError } from '../core/counting/store.ts';
 import type { ListedClients } from '../core/identity/api-key.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNow } from './client-name.ts';
@@ -17,13 +18,16 @@ export type DeniedFilter = z.output<typeof deniedFilterSchema>;
 
 const DECISION_ID = /^([0-9a-f]{12}-)\d+$/;
 
-export function deniedFilter(text: string, gateway: Gateway): DeniedFilter {
+export async function deniedFilter(text: string, gateway: Gateway): Promise<DeniedFilter> {
   try {
     // One letter is the beginning of a word, and also the client that stands for all.
     if (text.length === 1) return { part: text.toLowerCase() };
-    return { clients: [...clientNow(text, gateway).own] };
+    return { clients: [...(await clientNow(text, gateway)).own] };
   } catch (error) {
-    if (!(error instanceof OperationError)) throw error;
+    // While the store is away, an id is still found by its text.
+    if (!(error instanceof OperationError || error instanceof StoreError)) throw error;
+    // A key must not be sent to other gateways.
+    if (text.startsWith('key:')) return { clients: [] };
     const part = text.toLowerCase();
     // All denials of a client, policy and reason begin with the same digits.
     return { part: DECISION_ID.exec(part)?.[1] ?? part };

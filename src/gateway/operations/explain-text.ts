@@ -5,6 +5,7 @@ import type {
   ForwardedListIgnoredEvent,
   IdentitySourceEvent,
   PathEvent,
+  PlanEvent,
   PolicyEvent,
   PolicyReason,
   QuotaEvent,
@@ -25,7 +26,7 @@ type Words = {
   ];
 };
 
-/** `access` and `client-names` need the time and the overrides: `explain-client.ts` words them. */
+/** What needs the time or the overrides is worded in `explain-client.ts`. */
 const WORDS: Words = {
   proxy: ['proxy', (event) => [proxyText(event)]],
   'reported-address': ['address', ({ address = 'no address' }) => [`the proxy reports ${address}`]],
@@ -37,6 +38,12 @@ const WORDS: Words = {
     ({ address, proxy }) => [`client address: ${address ?? `${proxy}, the proxy's own`}`],
   ],
   'identity-source': ['identity', (event) => [sourceText(event)]],
+  plan: ['identity', (event) => [planText(event)]],
+  'keys-not-looked-up': [
+    'identity',
+    () => ['keys in Redis are not looked up here: the key counts as unlisted'],
+  ],
+  'key-ended': ['identity', () => []],
   access: ['identity', () => []],
   'client-names': ['identity', () => []],
   'ambiguous-header': [
@@ -118,6 +125,23 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
     case 'absent':
       return `no ${source === 'api_key' ? 'API key' : source} was sent, or it was not accepted`;
   }
+}
+
+const IGNORED: Readonly<Record<NonNullable<PlanEvent['ignored']>, string>> = {
+  'untrusted-proxy': 'the proxy is not in identity.trusted_proxies',
+  'unknown-client': 'the client has no listed key, no user and no verified header',
+  outranked: 'the plan of the key comes first',
+};
+
+function planText({ plan, from, ignored }: PlanEvent): string {
+  const source = typeof from === 'object' ? vouchedText(from) : `the ${from}`;
+  if (plan === undefined) return `${source} names no plan`;
+  const why = ignored === undefined ? '' : `, which is ignored: ${IGNORED[ignored]}`;
+  return `${source} names the plan ${plan}${why}`;
+}
+
+function vouchedText(from: Exclude<PlanEvent['from'], string>): string {
+  return 'header' in from ? from.header : `metadata ${from.metadata}, ${from.claim.join('.')},`;
 }
 
 function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent): string[] {

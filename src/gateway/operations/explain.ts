@@ -9,9 +9,11 @@ import {
   type QuotaStore,
   StoreError,
 } from '../core/counting/store.ts';
+import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
+import { plainMetadata } from '../core/proxy-metadata.ts';
 import { DIALECT_NAMES, DIALECTS } from '../dialects/index.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { SaltBooks } from '../stores/salts/salt-sources.ts';
@@ -34,12 +36,15 @@ export interface ExplainedRequest {
   readonly peer?: string | undefined;
   readonly client?: string | undefined;
   readonly dialect?: string | undefined;
+  /** What filters of Envoy say, by their namespace. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
   readonly overrides: OverrideLists & { readonly current: Overrides };
+  readonly keys?: KeyDirectory | undefined;
   /** Neither of these may count the request: see core/counting/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
   readonly local: LocalLimiter;
@@ -62,7 +67,7 @@ export function freshContext(policies: PolicySet, nowMs: number): ExplainContext
 /** Rejects with an OperationError if the dialect does not exist. */
 export async function explain(
   request: ExplainedRequest,
-  { policies, salts, overrides, store, local, nowMs }: ExplainContext,
+  { policies, salts, overrides, keys, store, local, nowMs }: ExplainContext,
 ): Promise<Explanation> {
   const renderAnswer = answerBy(request.dialect ?? DEFAULT_DIALECT);
   const steps: Step[] = [];
@@ -72,6 +77,7 @@ export async function explain(
     local,
     salts,
     overrides,
+    keys,
     newId: () => 'none',
     observer: {
       ...UNOBSERVED,
@@ -98,7 +104,7 @@ export function answerBy(dialect: string) {
 }
 
 export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
-  const { method, url, headers, proxy, peer, client } = request;
+  const { method, url, headers, proxy, peer, client, metadata } = request;
   const fields = joined(headers);
   const { host, target } = split(url);
   return {
@@ -116,6 +122,7 @@ export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): Chec
     },
     policy: undefined,
     requestId: undefined,
+    metadata: metadata && plainMetadata(metadata),
     missing: [],
   };
 }
@@ -156,6 +163,7 @@ export async function explainNow(
       policies: gateway.policies.current,
       salts: gateway.salts,
       overrides: gateway.overrides,
+      keys: gateway.keys,
       store: dryRun({ peek }),
       local: localDryRun(gateway.peekLocally),
       nowMs: gateway.now(),

@@ -3,6 +3,7 @@ import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.t
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import { clientNow, decisionIdIn } from './client-name.ts';
 import { limitLabelled, quotaReport } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
@@ -46,6 +47,7 @@ export async function inspectClient(
   return {
     client: partition,
     ...listedFields(partition, gateway.policies.current.listedClients),
+    ...keyFields(partition, gateway),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
     listed: [...listed, ...(blocking ? [blocking] : [])],
@@ -68,10 +70,22 @@ export async function inspectClient(
   };
 }
 
+/** For a listed key: what lists it, and its end. */
+function keyFields(partition: string, { policies, status }: Gateway) {
+  const listed = policies.current.listedClients.get(partition);
+  if (listed === undefined) return {};
+  const { stored } = listed;
+  const inStore = status.storeKind === 'redis' ? 'redis' : 'memory';
+  return {
+    key_source: stored === undefined ? ('file' as const) : inStore,
+    ...(stored && Number.isFinite(stored.endsMs) && { key_ends: isoTime(stored.endsMs) }),
+  };
+}
+
 async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
-    const named = clientNow(text, gateway, 'show');
+    const named = await clientNow(text, gateway, 'show');
     return { ...named, partition: named.subject };
   }
   const denial = await deniedBy(gateway, id);

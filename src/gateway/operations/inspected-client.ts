@@ -6,6 +6,7 @@ import {
   partitionOf,
 } from '../core/counting/descriptor.ts';
 import { NOT_LISTED } from '../core/identity/access-lists.ts';
+import { storedKey } from '../core/identity/api-key.ts';
 import { compileAccess } from '../core/identity/client-access.ts';
 import {
   type AddressPartition,
@@ -83,7 +84,9 @@ function asCounted(
   switch (partition.slice(0, 2)) {
     case 'c.': {
       const { apiKeys } = current.naming;
-      const listed = apiKeys.find(({ id }) => listedKeyPartition(id) === partition);
+      const listed =
+        apiKeys.find(({ id }) => listedKeyPartition(id) === partition) ??
+        current.listedClients.get(partition);
       const apiKey = { partition, unverified: false };
       return { ...unknown, kind: 'api_key', apiKey, plan: listed?.plan };
     }
@@ -122,17 +125,16 @@ export function accessOf(
   const { accessLists, trustedProxies } = policies.current.naming;
   const { listedClients } = policies.current;
   const nowMs = now();
-  const id = listedClients.get(partition)?.id;
-  const ofKey = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
+  const { id, stored } = listedClients.get(partition) ?? {};
+  const ofFile = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
+  const ofKey = stored === undefined ? ofFile : storedKey(stored, accessLists).listed;
   const isKey = /^[ck]\./.test(partition);
   const [own = '', ...others] = partitions.filter(isAddress);
   const wider = others.map(addressNamed);
   const events: AccessEvent[] = [];
   const access = compileAccess(trustedProxies)(
     {
-      apiKey: isKey
-        ? { partition, unverified: id === undefined, plan: undefined, listed: ofKey }
-        : undefined,
+      apiKey: isKey ? { partition, listed: ofKey } : undefined,
       user: partition.startsWith('u.') ? partition : undefined,
       address: {
         partition: address ?? { ...addressNamed(own), wider },

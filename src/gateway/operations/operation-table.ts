@@ -6,6 +6,14 @@ import { DECISION, FIND_DENIED, TOP } from './schemas/denials.ts';
 import { EXPLAIN } from './schemas/explain.ts';
 import { INSPECT } from './schemas/inspect.ts';
 import {
+  ADD_KEY,
+  CHANGE_KEYS,
+  IMPORT_KEYS,
+  LIST_KEYS,
+  REVOKE_KEYS,
+  ROTATE_KEY,
+} from './schemas/keys.ts';
+import {
   LIST_OVERRIDES,
   LIST_POLICIES,
   RESTORE_LOG,
@@ -35,6 +43,12 @@ export const OPERATIONS = {
   restoreMode: RESTORE_MODE,
   setLog: SET_LOG,
   restoreLog: RESTORE_LOG,
+  addKey: ADD_KEY,
+  listKeys: LIST_KEYS,
+  changeKeys: CHANGE_KEYS,
+  rotateKey: ROTATE_KEY,
+  revokeKeys: REVOKE_KEYS,
+  importKeys: IMPORT_KEYS,
 } satisfies Readonly<Record<string, Operation>>;
 
 export type OperationName = keyof typeof OPERATIONS;

@@ -7,7 +7,10 @@ import { replyTo as replyToDenialQuery } from './denial-queries.ts';
 import { describeDecision, topDenied } from './denials.ts';
 import { explainNow } from './explain.ts';
 import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
+import { mistakesIn } from './input-mistakes.ts';
 import { inspectClient } from './inspect.ts';
+import { importKeys } from './key-import.ts';
+import { addKey, changeKeys, listKeys, revokeKeys, rotateKey } from './keys.ts';
 import { OperationError } from './operation-error.ts';
 import { type Input, OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
@@ -48,6 +51,12 @@ const RUNS: Runs = {
   restoreMode,
   setLog,
   restoreLog,
+  addKey,
+  listKeys,
+  changeKeys,
+  rotateKey,
+  revokeKeys,
+  importKeys,
 };
 
 export function createOperate(gateway: Gateway): Operate {
@@ -87,47 +96,9 @@ export async function replyTo(gateway: Gateway, message: unknown): Promise<unkno
   return data === undefined ? replyToDenialQuery(gateway, message) : reportOfGateway(gateway, data);
 }
 
-/** How the mistakes name the types of zod. */
-const TYPES: Readonly<Partial<Record<string, string>>> = {
-  string: 'text',
-  int: 'a whole number',
-  number: 'a whole number',
-  boolean: 'true or false',
-  record: 'an object',
-  object: 'an object',
-};
-
 /** Throws an OperationError that lists every mistake as `field: mistake`. */
 function readInput<Input extends z.ZodObject>(schema: Input, input: unknown): z.output<Input> {
   const { success, data, error } = schema.safeParse(input, { reportInput: true });
   if (success) return data;
-  throw new OperationError('invalid', error.issues.flatMap(mistakesOf).join('; '));
-}
-
-function mistakesOf(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is not known`);
-  const field = issue.path.join('.');
-  return [field === '' ? wordsOf(issue) : `${field}: ${wordsOf(issue)}`];
-}
-
-function wordsOf(issue: z.core.$ZodIssue): string {
-  if (issue.input === undefined) return 'is missing';
-  switch (issue.code) {
-    case 'invalid_type':
-      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
-    case 'invalid_value':
-      return `must be one of ${issue.values.join(', ')}`;
-    case 'too_small':
-      return issue.origin === 'string' ? 'must not be empty' : `must be at least ${issue.minimum}`;
-    case 'too_big':
-      return issue.origin === 'string'
-        ? `must have at most ${issue.maximum} characters`
-        : `must be at most ${issue.maximum}`;
-    case 'invalid_format':
-      return 'must not contain control characters';
-    case 'invalid_union':
-      return 'must be text or a list of texts';
-    default:
-      return issue.message;
-  }
+  throw new OperationError('invalid', mistakesIn(error));
 }

@@ -5,6 +5,7 @@ import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { OverrideBook } from '../stores/overrides/override-book.ts';
 import type { QueryReplies } from '../stores/redis/peers.ts';
 import type { Keyspace, ServerState } from '../stores/redis/server-state.ts';
@@ -18,6 +19,7 @@ export interface Gateway {
   readonly policies: { readonly current: PolicySet };
   readonly salts: SaltSource;
   readonly overrides: OverrideBook;
+  readonly keys: StoredKeys;
   readonly store: QuotaStore;
   readonly reader: QuotaReader;
   /** Reads this process's own share of limits, which applies while the store is unavailable. */

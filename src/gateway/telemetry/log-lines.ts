@@ -1,5 +1,6 @@
 /** The catalogue: every line that the process logs, by its event. docs/logs.md is generated from it. */
 import { DECISION_LINES } from './decisions/decision-lines.ts';
+import { KEY_LINES } from './keys.ts';
 import type { LogLines } from './log/log-line.ts';
 import { OPERATOR_LINES } from './operators.ts';
 import { PEER_LINES } from './peers.ts';
@@ -16,6 +17,7 @@ export const LOG_LINES = {
   ...PROXY_LINES,
   ...STORE_LINES,
   ...PEER_LINES,
+  ...KEY_LINES,
   ...OPERATOR_LINES,
   ...POLICY_FILE_LINES,
   ...RATE_LIMIT_LINES,

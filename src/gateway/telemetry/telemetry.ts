@@ -4,6 +4,7 @@ import { atMostOneAMinute, createRepeatFilter, type TelemetryContext } from './c
 import { createDecisionEvents } from './decisions/decision-events.ts';
 import { TrafficHistory } from './decisions/traffic-history.ts';
 import { measureLag } from './event-loop-lag.ts';
+import { createKeyEvents } from './keys.ts';
 import { createLog, type LogOptions } from './log/log.ts';
 import { metricsIn } from './metrics.ts';
 import { createOperatorEvents } from './operators.ts';
@@ -45,6 +46,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const { decisions, sampleAllows, totals } = createDecisionEvents(context, measureLag(registry));
   const { proxies, proxyFaults, onOtherPolicyFile } = createProxyEvents(context);
   const store = createStoreEvents(context);
+  const keys = createKeyEvents(context);
   const operators = createOperatorEvents(context);
   const policyFile = createPolicyFileEvents(context, onOtherPolicyFile);
   const rateLimits = createRateLimitEvents(context);
@@ -56,6 +58,7 @@ export function createTelemetry(options: TelemetryOptions) {
     proxies,
     proxyFaults,
     store,
+    keys,
     peers: createPeerEvents(context),
     operators,
     policyFile,

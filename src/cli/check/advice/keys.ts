@@ -2,6 +2,7 @@ import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import {
   everyEntry,
+  keySources,
   type LimitEntry,
   type PlacedEntry,
   type ValidFile,
@@ -17,7 +18,7 @@ function unknownPlans({ identity, keys, fallback, entries }: ValidFile): Diagnos
   const unknown = new Set(
     keys.flatMap(({ plan }) => plan ?? []).filter((plan) => !known.includes(plan)),
   );
-  const isInline = typeof identity.api_key.keys !== 'string';
+  const isInline = keySources(identity).file === undefined;
   return [...unknown].map((plan) => {
     const index = keys.findIndex((key) => key.plan === plan);
     return {
@@ -29,7 +30,8 @@ function unknownPlans({ identity, keys, fallback, entries }: ValidFile): Diagnos
 }
 
 function unreadKeys({ identity, keys }: ValidFile): DiagnosticDraft[] {
-  if (keys.length === 0 || identity.sources.includes('api_key')) return [];
+  if ((keys.length === 0 && !keySources(identity).inStore) || identity.sources.includes('api_key'))
+    return [];
   const message = 'are not read: add api_key to identity.sources, or remove the keys';
   return [{ rule: 'keys-not-read', path: ['identity', 'api_key', 'keys'], message }];
 }
@@ -38,6 +40,7 @@ function unheldPlans(file: ValidFile): DiagnosticDraft[] {
   const { identity, keys } = file;
   // keys-not-read is reported already.
   if (keys.length > 0 && !identity.sources.includes('api_key')) return [];
+  if (keySources(identity).inStore || identity.plan !== undefined) return [];
   const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
   return everyEntry(file).flatMap(({ entry: { plans }, at }) =>
     Object.keys(plans)

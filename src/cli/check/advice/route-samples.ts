@@ -1,6 +1,7 @@
 /** Sample requests for a policy. If it matches none of them, it never matches. */
-import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
-import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
+import type { WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
+import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import type { RouteMatch } from '../../../gateway/core/matching/matcher.ts';
 
 export const { METHODS } = process.getBuiltinModule('node:http');
 
@@ -13,31 +14,34 @@ export interface Sample {
 
 const UNLIKELY = 'a-sample';
 
-export function samplesOf(entry: PolicyEntry, entries: readonly PolicyEntry[]): Sample[] {
-  const host = entry.match?.host?.replace('*', UNLIKELY) ?? `${UNLIKELY}.invalid`;
-  return methodsOf(entry, entries).flatMap((method) =>
-    pathsOf(entry, entries).map((path) => ({ method, host, path, target: targetOf(path) })),
+/** `all` are the routes of all policies, with their paths as the file has them. */
+export function samplesOf({ match }: WrittenRoute, all: readonly WrittenRoute[]): Sample[] {
+  const host = match.host?.replace('*', UNLIKELY) ?? `${UNLIKELY}.invalid`;
+  return methodsOf(match, all).flatMap((method) =>
+    pathsOf(match, all).map((path) => ({ method, host, path, target: targetOf(path) })),
   );
 }
 
 /** For a policy without a method: GET, and a method that no policy names. */
-function methodsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): string[] {
-  if (match?.method !== undefined) return [match.method].flat();
-  const named = entries.flatMap((each) => each.match?.method ?? []);
+function methodsOf({ methods }: RouteMatch, all: readonly WrittenRoute[]): readonly string[] {
+  if (methods !== undefined) return methods;
+  const named = all.flatMap(({ match }) => match.methods ?? []);
   const unnamed = METHODS.find((method) => method !== 'HEAD' && !named.includes(method));
   return unnamed === undefined ? METHODS : ['GET', unnamed];
 }
 
 /** A final `*` is tried with one segment, none, and more than any policy has. */
-function pathsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): string[] {
-  const segments = literalPath(match?.path ?? '/*')
-    .slice(1)
-    .split('/');
+function pathsOf({ path = '/*' }: RouteMatch, all: readonly WrittenRoute[]): string[] {
+  const segments = path.slice(1).split('/');
   const filled = segments.map((segment) => (segment.startsWith(':') ? UNLIKELY : segment));
   if (filled.at(-1) !== '*') return [`/${filled.join('/')}`];
   const before = filled.slice(0, -1);
-  const deepest = Math.max(...entries.map((each) => each.match?.path?.split('/').length ?? 0));
+  const deepest = all.reduce((most, { match }) => Math.max(most, depthOf(match)), 0);
   return [1, 0, deepest].map(
     (count) => `/${[...before, ...Array.from({ length: count }, () => UNLIKELY)].join('/')}`,
   );
+}
+
+function depthOf({ path = '' }: RouteMatch): number {
+  return path.split('/').length;
 }

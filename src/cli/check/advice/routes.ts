@@ -1,6 +1,7 @@
 /** Advice on policies that match fewer requests than their author probably thinks. */
 import { hint } from '../../../gateway/config/closest-word.ts';
 import type { DiagnosticDraft, Path } from '../../../gateway/config/diagnostic.ts';
+import { routesOf, type WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type PolicySet, strictestOf } from '../../../gateway/core/matching/policy-set.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
@@ -14,35 +15,47 @@ export function adviceOnRoutes(
   entries: readonly PolicyEntry[],
   policySet: PolicySet,
 ): DiagnosticDraft[] {
-  const left = entries.length - MAX_TRIED;
-  const advice = entries
-    .slice(0, MAX_TRIED)
-    .flatMap((entry, i) => adviceOnRoute({ entry, at: ['policies', i], entries, policySet }));
-  if (left > 0) {
-    const message = `the last ${left} policies were not tested for matches and spellings`;
-    advice.push({ rule: 'policies-not-tried', path: ['policies', MAX_TRIED], message });
+  const routes = entries.map((entry) => routesOf(entry, true));
+  const all = routes.flat();
+  const advice: DiagnosticDraft[] = [];
+  let tried = 0;
+  for (const [i, entry] of entries.entries()) {
+    const own = routes[i] ?? [];
+    tried += own.length;
+    if (tried > MAX_TRIED) {
+      const message = `the last ${entries.length - i} policies were not tested for matches and spellings`;
+      return [...advice, { rule: 'policies-not-tried', path: ['policies', i], message }];
+    }
+    advice.push(...adviceOnPolicy(entry, own, { at: ['policies', i], all, policySet }));
   }
   return advice;
 }
 
-interface Route {
-  readonly entry: PolicyEntry;
+interface Context {
+  /** Where the policy stands. */
   readonly at: Path;
-  readonly entries: readonly PolicyEntry[];
+  /** The routes of all policies. */
+  readonly all: readonly WrittenRoute[];
   readonly policySet: PolicySet;
 }
 
-function adviceOnRoute(route: Route): DiagnosticDraft[] {
-  const { entry, at, entries, policySet } = route;
+function adviceOnPolicy(
+  entry: PolicyEntry,
+  routes: readonly WrittenRoute[],
+  context: Context,
+): DiagnosticDraft[] {
+  const { at, all, policySet } = context;
   const unsent = unsentMethods(entry, [...at, 'match', 'method']);
   if (unsent.length > 0) return unsent;
   const policy = policySet.policies.find(({ name }) => name === entry.name);
   if (policy === undefined) return [];
-  const samples = samplesOf(entry, entries);
-  const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
-  if (matching === undefined) return [neverMatched(samples, at, policySet)];
-  const tried = { ...route, policy, sample: matching };
-  return [...laxSpellings(tried), ...uncoveredPathInfo(tried), ...rootOnly(route)];
+  return routes.flatMap((route) => {
+    const samples = samplesOf(route, all);
+    const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
+    if (matching === undefined) return [neverMatched(samples, route, context)];
+    const tried = { ...context, route, policy, sample: matching };
+    return [...laxSpellings(tried), ...uncoveredPathInfo(tried), ...rootOnly(tried)];
+  });
 }
 
 function unsentMethods({ match }: PolicyEntry, at: Path): DiagnosticDraft[] {
@@ -54,21 +67,27 @@ function unsentMethods({ match }: PolicyEntry, at: Path): DiagnosticDraft[] {
   });
 }
 
-function neverMatched(samples: readonly Sample[], at: Path, policySet: PolicySet): DiagnosticDraft {
+function neverMatched(
+  samples: readonly Sample[],
+  route: WrittenRoute,
+  { at, policySet }: Context,
+): DiagnosticDraft {
   const others = new Set(
     samples.flatMap((sample) => policiesFor(policySet, sample)[0]?.name ?? []),
   );
   const message = `never matches: its requests get ${quoted([...others])}`;
-  return { rule: 'policy-never-matches', path: [...at, 'match'], message };
+  const path = [...at, ...(route.isInList ? route.at : ['match'])];
+  return { rule: 'policy-never-matches', path, message };
 }
 
-interface TriedRoute extends Route {
+interface TriedRoute extends Context {
+  readonly route: WrittenRoute;
   readonly policy: Policy;
   readonly sample: Sample;
 }
 
 /** Spellings that some servers treat as the same path, and that only laxer policies match. */
-function laxSpellings({ sample, policy, at, policySet }: TriedRoute): DiagnosticDraft[] {
+function laxSpellings({ sample, policy, at, route, policySet }: TriedRoute): DiagnosticDraft[] {
   const lax = simpleSpellingsOf(sample.path).flatMap((target) => {
     const applied = policiesFor(policySet, { ...sample, target });
     const isLax = applied.length > 0 && !applied.includes(policy) && isLaxer(applied, policy);
@@ -78,7 +97,7 @@ function laxSpellings({ sample, policy, at, policySet }: TriedRoute): Diagnostic
   if (example === undefined) return [];
   const others = quoted(example.applied.map(({ name }) => name));
   const message = `only laxer policies match ${lax.length} other spellings of this path: "${example.target}" gets ${others}, and the application may treat it as the same path`;
-  return [{ rule: 'lax-spelling', path: [...at, 'match', 'path'], message }];
+  return [{ rule: 'lax-spelling', path: [...at, ...route.at], message }];
 }
 
 /** Extensions of files that servers execute. They pass the rest of the path to the program. */
@@ -86,24 +105,23 @@ const EXECUTABLE =
   /\.(php\d?|phtml|phar|cgi|fcgi|pl|py|rb|asp|aspx|ashx|asmx|axd|svc|jspx?|do|action|cfm|cfc)$/i;
 
 /** `/login.php/x` executes `/login.php` too, so another policy must not match it. */
-function uncoveredPathInfo(route: TriedRoute): DiagnosticDraft[] {
-  const { entry, at, entries, policySet, policy, sample } = route;
-  const written = entry.match?.path ?? '/*';
+function uncoveredPathInfo(tried: TriedRoute): DiagnosticDraft[] {
+  const { route, at, all, policySet, policy, sample } = tried;
+  const { written = '/*' } = route;
   if (!EXECUTABLE.test(sample.path) || written.endsWith('*')) return [];
   const applied = policiesFor(policySet, { ...sample, target: `${sample.target}/x` });
-  const hasOther = entries.some(({ match }) => match?.path === `${written}/*`);
+  const hasOther = all.some((each) => each.written === `${written}/*`);
   if (applied.includes(policy) || (hasOther && !isLaxer(applied, policy))) return [];
   const others = quoted(applied.map(({ name }) => name));
   const message = `servers execute it for "${sample.target}/x" too, which gets ${others}: write "${written}/*", which also matches "${written}"`;
-  return [{ rule: 'path-info', path: [...at, 'match', 'path'], message }];
+  return [{ rule: 'path-info', path: [...at, ...route.at], message }];
 }
 
 /** An author who also writes `/*` knows the difference. */
-function rootOnly({ entry, at, entries }: Route): DiagnosticDraft[] {
-  const paths = entries.map(({ match }) => match?.path);
-  if (entry.match?.path !== '/' || paths.includes('/*')) return [];
+function rootOnly({ route, at, all }: TriedRoute): DiagnosticDraft[] {
+  if (route.written !== '/' || all.some(({ written }) => written === '/*')) return [];
   const message = 'matches the home page alone, write "/*" if you mean every path';
-  return [{ rule: 'root-path-only', path: [...at, 'match', 'path'], message }];
+  return [{ rule: 'root-path-only', path: [...at, ...route.at], message }];
 }
 
 function isLaxer(applied: readonly Policy[], policy: Policy): boolean {

@@ -7,6 +7,7 @@ import {
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { canonicalAddress, compileAddressSet } from '../../../gateway/core/identity/address.ts';
+import { clientWrittenFrom } from '../../../gateway/core/identity/client-written-metadata.ts';
 import { spanOf } from './address-span.ts';
 
 interface WrittenRange {
@@ -31,6 +32,8 @@ export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] 
     ...noTrustedProxy(file.identity),
     ...headersFromProxy(file.identity),
     ...credentialsAsUser(file.identity),
+    ...planFromClient(file.identity),
+    ...metadataFromClient(file.identity),
     ...narrowNetworks(file.identity),
     ...oldList(all, file, today),
   ];
@@ -104,10 +107,29 @@ function headersFromProxy({ sources }: IdentitySection): DiagnosticDraft[] {
 }
 
 function credentialsAsUser({ sources, user }: IdentitySection): DiagnosticDraft[] {
-  if (!sources.includes('user') || user.header !== 'authorization') return [];
+  const isCredentials = 'header' in user && user.header === 'authorization';
+  if (!sources.includes('user') || !isCredentials) return [];
   const message =
     'clients set it themselves: name a header that your proxy sets, such as x-user, or set identity.api_key.header to authorization';
   return [{ rule: 'credentials-as-user', path: ['identity', 'user', 'header'], message }];
+}
+
+function planFromClient({ sources, api_key, plan }: IdentitySection): DiagnosticDraft[] {
+  const ofClients = ['authorization', 'proxy-authorization'];
+  if (sources.includes('api_key')) ofClients.push(api_key.header);
+  if (plan === undefined || !('header' in plan) || !ofClients.includes(plan.header)) return [];
+  const message = 'clients set it themselves: name a header that your proxy sets, such as x-plan';
+  return [{ rule: 'plan-from-client', path: ['identity', 'plan', 'header'], message }];
+}
+
+function metadataFromClient({ sources, user, plan }: IdentitySection): DiagnosticDraft[] {
+  const vouched = { ...(sources.includes('user') && { user }), ...(plan && { plan }) };
+  return Object.entries(vouched).flatMap(([key, each]) => {
+    const from = 'metadata' in each ? clientWrittenFrom(each.metadata) : undefined;
+    if (from === undefined) return [];
+    const message = `its values come from ${from}, so clients choose their ${key}: name metadata of a filter that verifies, such as envoy.filters.http.jwt_authn`;
+    return [{ rule: 'metadata-from-client', path: ['identity', key, 'metadata'], message }];
+  });
 }
 
 /** Providers assign at least a network of this size to each customer. */

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import { routesOf } from '../../../gateway/config/policy-file/match.ts';
+import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { found } from '../catalog.ts';
@@ -12,16 +13,14 @@ export type PolicyPaths = ReturnType<typeof policyPaths>;
 /** Lists the paths of policies for this host, without the path of the URL. */
 export function policyPaths({ entries }: ValidFile, { url, host }: Target) {
   const name = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
-  const named = entries.filter((entry) => concerns(entry, name));
-  const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
+  const named = entries.filter((entry) => concerns(entry, name)).flatMap(namedPaths);
+  const isPattern = ({ written }: NamedPath) => /\/(:|\*$)/.test(written);
   const plain = new Map(
-    named
-      .filter((entry) => !isPattern(entry))
-      .map((entry) => [targetOf(literalPath(entry.match?.path ?? '/')), entry.name]),
+    named.filter((each) => !isPattern(each)).map(({ target, policy }) => [target, policy]),
   );
   plain.delete(url.pathname);
   const all = [...plain].map(([target, policy]) => ({ target, policy }));
-  const patterns = named.filter(isPattern).map(({ match }) => match?.path ?? '');
+  const patterns = named.filter(isPattern).map(({ written }) => written);
   return {
     tried: all.slice(0, MOST_PATHS),
     /** Patterns, and paths beyond the maximum. */
@@ -31,7 +30,16 @@ export function policyPaths({ entries }: ValidFile, { url, host }: Target) {
 
 function concerns({ match, mode }: PolicyEntry, host: string): boolean {
   const isHere = match?.host === undefined || isHostWithin(host, match.host);
-  return mode !== 'off' && isHere && /^\/(?!\*$)/.test(match?.path ?? '');
+  return mode !== 'off' && isHere;
+}
+
+type NamedPath = ReturnType<typeof namedPaths>[number];
+
+/** Without `/*`, which names no path. */
+function namedPaths(entry: PolicyEntry) {
+  return routesOf(entry, true).flatMap(({ match: { path = '/*' }, written = path }) =>
+    written === '/*' ? [] : [{ written, target: targetOf(path), policy: entry.name }],
+  );
 }
 
 /** Sends HEAD, so that applications change nothing and send no body. */

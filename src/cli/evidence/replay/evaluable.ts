@@ -10,6 +10,7 @@ export function knownIdentities(mapping: readonly MappedField[]) {
   return {
     apiKey: targets.includes('api_key'),
     user: targets.includes('user'),
+    plan: targets.includes('plan'),
     headers: new Set(targets.map((target) => target.replace(/^header:/, ''))),
   };
 }
@@ -19,7 +20,7 @@ export function evaluabilityOf(policies: readonly Policy[], mapping: readonly Ma
   const known = knownIdentities(mapping);
   const limits = new Map<Limit, string>();
   const notEvaluated = new Map<string, string>();
-  const ofPlan = known.apiKey ? undefined : lacks('API keys', 'api_key');
+  const ofPlan = known.apiKey || known.plan ? undefined : lacks('API keys', 'api_key');
   for (const policy of policies) {
     const plans = [...policy.plans.values()];
     if (ofPlan !== undefined) for (const limit of plans.flat()) limits.set(limit, ofPlan);

@@ -30,7 +30,12 @@ export function notesOn(
       `Clients were told apart by address, without ${ofAddress.join(', ')}: a gateway that sees more tells them apart better. If the log has the values, use --map.`,
     );
   }
-  if (!known.apiKey && policies.some(({ plans }) => plans.size > 0)) {
+  if (known.plan && naming.plan === undefined) {
+    notes.push(
+      'The policy file has no identity.plan, so the plans of the log were not used: add it, as a gateway needs it too.',
+    );
+  }
+  if (!known.apiKey && !known.plan && policies.some(({ plans }) => plans.size > 0)) {
     notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
   }
   if (hostPolicies.size > 0 && facts.withoutHost > 0) {

@@ -1,23 +1,25 @@
 import {
   allLimits,
   chargesAfterwards,
+  type IdentitySection,
   reserveHeadersOf,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
+import { headersOf, namespacesOf } from '../../../gateway/core/identity/vouched.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
 type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
 
 export function clientHeadersOf({ identity, fallback, entries }: Readings) {
-  const { sources, api_key, user, verified_headers, forwarded_header } = identity;
+  const { sources, api_key, verified_headers, forwarded_header } = identity;
   const perHeader = [fallback, ...entries]
     .flatMap(allLimits)
     .filter(({ per }) => per.startsWith('header:'))
     .map(({ per }) => per.slice('header:'.length));
   /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   const owned = new Set([
-    ...(sources.includes('user') ? [user.header] : []),
+    ...headersOf(vouchedIn(identity)),
     ...perHeader.filter((name) => verified_headers.includes(name)),
     ...reserveHeadersOf([fallback, ...entries]),
   ]);
@@ -33,6 +35,15 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     'traceparent',
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+function vouchedIn({ sources, user, plan }: IdentitySection) {
+  return [sources.includes('user') ? user : undefined, plan];
+}
+
+/** Whose metadata names users or plans. Only Envoy has metadata, and sends it only over gRPC. */
+export function metadataOf({ identity }: Pick<Readings, 'identity'>): string[] {
+  return namespacesOf(vouchedIn(identity));
 }
 
 /** The names of policies that charge afterwards: the application needs the token of each of their requests. */

@@ -6,7 +6,7 @@
  * method of those policies.
  */
 
-import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
+import { routesOf } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { type RouteMatch, routeOrder } from '../../../gateway/core/matching/matcher.ts';
@@ -40,7 +40,7 @@ const CLEAR_HOST = `(${HOST_LABEL}([.]${HOST_LABEL})*[.]?|[[][0-9a-f:.]+])${PORT
 type Policies = Pick<ValidFile, 'entries' | 'caseSensitive'>;
 
 export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRules | undefined {
-  const routes = entries.map(toRoute).sort(byPrecedence);
+  const routes = entries.flatMap(toRoutes).sort(byPrecedence);
   const refusing = routes.filter(({ refuses }) => refuses);
   if (refusing.length === 0) return undefined;
   const method = methodPattern(commonMethods(refusing));
@@ -61,17 +61,16 @@ export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRul
 
 const WILD = /\/(:\w+|[*])/g;
 
-type Route = ReturnType<typeof toRoute>;
+type Route = ReturnType<typeof toRoutes>[number];
 
-function toRoute(entry: PolicyEntry) {
-  const match = routeMatchOf(entry, false);
-  return {
+function toRoutes(entry: PolicyEntry) {
+  return routesOf(entry, false).map(({ match }) => ({
     // A policy that is not enforced refuses no requests either if the gateway is down.
     refuses: entry.on_gateway_failure === 'deny' && entry.mode === 'enforce',
     always: entry.always,
     // A HEAD counts as a GET.
     match: { ...match, methods: match.methods?.map((each) => (each === 'HEAD' ? 'GET' : each)) },
-  };
+  }));
 }
 
 /** The gateway's order: the most specific policy decides, and policies with `always` apply in addition. */

@@ -27,13 +27,15 @@ export const envoy: Writer = {
   loadBalancer: () => ({ 'envoy/envoy.yaml': ONE_HOP }),
 };
 
+const ALWAYS_SENT_OVER_GRPC = ['authorization', 'x-forwarded-for', 'x-request-id'];
+
 export const envoyGrpc: Writer = {
-  ...envoyWriter('envoy/envoy-grpc.yaml', 8081, [
-    'authorization',
-    'x-forwarded-for',
-    'x-request-id',
-  ]),
+  ...envoyWriter('envoy/envoy-grpc.yaml', 8081, ALWAYS_SENT_OVER_GRPC),
   grpc: true,
+  regions: (input) => ({
+    ...envoyRegions(input, ALWAYS_SENT_OVER_GRPC),
+    'metadata of filters': () => metadataLines(input.metadata),
+  }),
 };
 
 /** Undefined for a unix socket: clusters of the type STRICT_DNS cannot use one. */
@@ -59,6 +61,14 @@ function envoyRegions(
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),
   };
+}
+
+function metadataLines(namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0) return [];
+  return [
+    '# Filters before this one write this metadata. No value in it may be one that clients choose.',
+    `metadata_context_namespaces: [${namespaces.map((each) => JSON.stringify(each)).join(', ')}]`,
+  ];
 }
 
 /** Envoy refuses an empty list. If there is nothing to list, this lists headers that it sends anyway. */

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { type Address, isHere } from '../proxy-address.ts';
-import { clientHeadersOf, settlingPolicies } from './client-headers.ts';
+import { clientHeadersOf, metadataOf, settlingPolicies } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { caddy } from './print-caddy.ts';
 import { envoy, envoyGrpc } from './print-envoy.ts';
@@ -44,7 +44,8 @@ export function proxyConfig(input: ProxyConfigInput) {
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
   const passesToken = input.include === false || settlingPolicies(policies).length > 0;
-  const regions = writer.regions({ headers, failure, sendsSecret, passesToken });
+  const metadata = metadataOf(policies);
+  const regions = writer.regions({ headers, metadata, failure, sendsSecret, passesToken });
   let text = fillRegions(templateText(writer.file, input), regions);
   text = withAddress(text, writer.gateway, input.gateway);
   text = withAddress(text, writer.application, input.application);
@@ -96,7 +97,7 @@ export function isSameFailureRegion(
 ): boolean | undefined {
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
-  const fixed = { sendsSecret: false, passesToken: false };
+  const fixed = { metadata: [], sendsSecret: false, passesToken: false };
   const regions = writerOf(proxy).regions({ headers, failure, ...fixed });
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
   if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));

@@ -5,6 +5,8 @@ import type { WriteRegion } from './regions.ts';
 
 export interface WriterInput {
   readonly headers: ClientHeaders;
+  /** Namespaces of Envoy's metadata. */
+  readonly metadata: readonly string[];
   /** Undefined if no policy has `on_gateway_failure: deny`. */
   readonly failure: FailureRules | undefined;
   readonly sendsSecret: boolean;

@@ -140,13 +140,17 @@ export const PROXY_FILE_FINDINGS = {
     'The policy file reads a header that the proxy does not pass on to headgate, so its clients share the counter of their address.',
     PRINT_AGAIN,
   ),
+  'metadata-not-sent': error(
+    'The policy file reads users or plans from metadata of a filter of Envoy, and this proxy does not send it to headgate. So its clients are not users, and have no plan from there.',
+    'Print the file or its part again with `headgate proxy-config envoy-grpc`. Another proxy, and Envoy over HTTP, can only set a header: name it in `identity.user` or `identity.plan`.',
+  ),
   'settle-token-not-passed': warning(
     'A policy charges afterwards, and the file does not name the header `X-Headgate-Settle`. So the application gets no token with which it reports what a request turned out to cost, or a client gets it. Reservations that nothing settles stay.',
     PRINT_AGAIN,
   ),
   'header-from-client': error(
     'headgate believes this header because the proxy should set it, but the proxy passes on what the client sends. So clients choose who they are.',
-    'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file.',
+    'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file. In Envoy, an earlier filter must remove or overwrite it, whatever the request: docs/recipes/plans-from-a-token.md shows one.',
   ),
   'secret-not-sent': error(
     'The gateway has a `HEADGATE_PROXY_SECRET`, but the proxy sends no secret, or another one. headgate refuses its checks, so the proxy answers clients with 403.',

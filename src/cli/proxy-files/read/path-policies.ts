@@ -1,4 +1,4 @@
-import { routeMatchOf } from '../../../gateway/config/policy-file/match.ts';
+import { routesOf, type WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { compileMatcher, type Matcher, matchable } from '../../../gateway/core/matching/matcher.ts';
@@ -8,6 +8,12 @@ import { canonicalPath } from '../../../gateway/core/path/path.ts';
 export type Hosts = readonly string[] | undefined;
 
 export type PathPolicies = ReturnType<typeof pathPolicies>;
+
+/** A policy that applies to a request, and the path by which it matches, as the file has it. */
+export interface PathPolicy {
+  readonly entry: PolicyEntry;
+  readonly path: string;
+}
 
 const ANY_HOST = 'a-sample.invalid';
 /** Routes of proxies often tell numbers from words. */
@@ -20,17 +26,21 @@ export function hostsOf(names: readonly string[]): Hosts {
 }
 
 export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts) {
-  const limiting = entries.filter((entry) => namesPath(entry) && mayConcern(entry, hosts));
+  const limiting = entries.filter((entry) => counts(entry) && mayConcern(entry, hosts));
   const routes = (always: boolean) =>
     limiting
       .filter((entry) => entry.always === always)
-      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: entry }));
-  const matchers: Matcher<PolicyEntry>[] = [
+      .flatMap((entry) =>
+        routesOf(entry, caseSensitive)
+          .filter(namesPath)
+          .map(({ match, written = '' }) => ({ ...match, value: { entry, path: written } })),
+      );
+  const matchers: Matcher<PathPolicy>[] = [
     compileMatcher(routes(false)),
     ...routes(true).map((route) => compileMatcher([route])),
   ];
   const methods = new Set(['GET', ...limiting.flatMap(({ match }) => match?.method ?? [])]);
-  const known = new Map<string, readonly PolicyEntry[]>();
+  const known = new Map<string, readonly PathPolicy[]>();
   const find = (target: string) => {
     const { path } = canonicalPath(target, caseSensitive);
     const requests = (hosts ?? [ANY_HOST]).flatMap((host) =>
@@ -39,7 +49,10 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
     return matchers.flatMap((matcher) => requests.flatMap((request) => matcher(request) ?? []));
   };
   return {
-    named: limiting.map((entry) => ({ entry, paths: samplesOf(entry) })),
+    named: limiting.map((entry) => ({
+      entry,
+      paths: [...new Set(routesOf(entry, true).filter(namesPath).flatMap(samplesOf))],
+    })),
     policiesFor(path: string) {
       const found = known.get(path) ?? find(path);
       known.set(path, found);
@@ -48,10 +61,14 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
   };
 }
 
+function counts({ mode, limits, plans }: PolicyEntry): boolean {
+  const hasLimits = limits.length > 0 || Object.values(plans).some((plan) => plan.length > 0);
+  return mode !== 'off' && hasLimits;
+}
+
 /** Policies for everything also concern paths that are meant to stay without limits, such as those of static files. */
-function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
-  const counts = limits.length > 0 || Object.values(plans).some((plan) => plan.length > 0);
-  return mode !== 'off' && counts && /^\/(?![:*])/.test(match?.path ?? '');
+function namesPath({ written = '' }: WrittenRoute): boolean {
+  return /^\/(?![:*])/.test(written);
 }
 
 function mayConcern({ match }: PolicyEntry, hosts: Hosts): boolean {
@@ -59,8 +76,6 @@ function mayConcern({ match }: PolicyEntry, hosts: Hosts): boolean {
   return host === undefined || (hosts?.every((each) => isHostWithin(each, host)) ?? false);
 }
 
-function samplesOf(entry: PolicyEntry): string[] {
-  const path = routeMatchOf(entry, true).path ?? '/';
-  const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
-  return [...new Set(filled)];
+function samplesOf({ match: { path = '/' } }: WrittenRoute): string[] {
+  return FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
 }

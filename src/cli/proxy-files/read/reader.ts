@@ -34,6 +34,8 @@ export interface ProxyFacts {
   readonly passed: ReadonlySet<string> | 'all';
   /** Names in lower case of headers that the proxy sets or removes. */
   readonly owned: ReadonlySet<string>;
+  /** Namespaces of Envoy's metadata that headgate gets; undefined for proxies that have none. */
+  readonly metadata?: ReadonlySet<string>;
   readonly secret: string | undefined;
   /** `127.0.0.1:8080` or `unix:/run/headgate.sock`; empty if the file does not name one. */
   readonly gateways: readonly string[];

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { found } from './catalog.ts';
 import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
-import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
+import { type Hosts, type PathPolicies, type PathPolicy, pathPolicies } from './path-policies.ts';
 
 export interface Rewrite {
   readonly what: string;
@@ -41,13 +41,14 @@ export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): 
 }
 
 function isAvoided(
-  { entry, path }: { readonly entry: PolicyEntry; readonly path: string },
+  { entry, path }: PathPolicy,
   rewrite: Rewrite,
   { policiesFor }: PathPolicies,
 ): boolean {
   const { change, sent, becomesGet = false } = rewrite;
   if (change === undefined) return true;
-  if ((becomesGet && !allowsGet(entry)) || !policiesFor(path).includes(entry)) return false;
+  if (becomesGet && !allowsGet(entry)) return false;
+  if (!policiesFor(path).some((each) => each.entry === entry)) return false;
   const sources = sourcesOf(change, path, sent).filter((each) => rewrite.isApplied(each) !== false);
   if (sources.every((each) => policiesFor(each).some((other) => isAsGood(other, entry))))
     return false;
@@ -57,9 +58,9 @@ function isAvoided(
 }
 
 /** The same policy, one with the same limits, or one that somebody wrote for this path. */
-function isAsGood(other: PolicyEntry, entry: PolicyEntry): boolean {
+function isAsGood({ entry: other, path }: PathPolicy, entry: PolicyEntry): boolean {
   const limits = ({ limits, plans }: PolicyEntry) => JSON.stringify([limits, plans]);
-  return other === entry || !other.match?.path?.endsWith('*') || limits(other) === limits(entry);
+  return other === entry || !path.endsWith('*') || limits(other) === limits(entry);
 }
 
 function allowsGet({ match }: PolicyEntry): boolean {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { clientHeadersOf, settlingPolicies } from '../print/client-headers.ts';
+import { clientHeadersOf, metadataOf, settlingPolicies } from '../print/client-headers.ts';
 import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
@@ -28,6 +28,7 @@ export function misfits(
       ? [found('denial-becomes-500', file, 'clients get a 500 in place of each 429')]
       : []),
     ...(policies === undefined ? [] : headerFindings(file, facts, policies)),
+    ...(policies === undefined ? [] : metadataFindings(file, facts, policies)),
     ...(policies === undefined ? [] : tokenFindings(input, file, policies)),
     ...ofSecret,
     ...addressFindings(file, facts, settings),
@@ -56,6 +57,20 @@ function headerFindings(
       .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
     ...needed.owned.filter(isMissing).map(lost),
   ];
+}
+
+function metadataFindings(
+  file: string,
+  { metadata }: ProxyFacts,
+  policies: ValidFile,
+): Diagnostic[] {
+  const why =
+    metadata === undefined
+      ? 'is not sent: only Envoy over gRPC can'
+      : 'is not in metadata_context_namespaces of the filter';
+  return metadataOf(policies)
+    .filter((namespace) => metadata?.has(namespace) !== true)
+    .map((namespace) => found('metadata-not-sent', file, `${namespace} ${why}`));
 }
 
 /** Besides hiding it from clients, a printed file names the header for the request to the application. */

@@ -38,7 +38,8 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): Diagnos
     }
     for (const path of paths.flatMap((each) => [each, `${each.replace(/\/$/, '')}/a-sample`])) {
       const choice = choose(path);
-      if (choice?.isUnchecked) for (const { name } of policies.policiesFor(path)) add(choice, name);
+      if (choice?.isUnchecked)
+        for (const { entry } of policies.policiesFor(path)) add(choice, entry.name);
     }
     return [...unchecked.values()].map(({ choice, names }) => findingOf(choice, [...names]));
   });

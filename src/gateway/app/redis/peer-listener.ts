@@ -2,6 +2,7 @@ import type { DenialCache } from '../../stores/denial-cache.ts';
 import {
   allowance,
   atMostEvery,
+  KEYS_CHANNEL,
   keysIn,
   listenTo,
   OVERRIDES_CHANNEL,
@@ -15,6 +16,7 @@ import type { BackendEvents } from '../backend.ts';
 
 /** Anyone who may publish on the channels can send messages, so the work for them is limited. */
 const OVERRIDES_READ_EVERY_MS = 100;
+const KEYS_READ_EVERY_MS = 100;
 const SALTS_RESTORED_EVERY_MS = 100;
 /** Every reset clears the denial cache, even if its message is not read. */
 const RESETS_READ_PER_SECOND = 50;
@@ -24,7 +26,7 @@ export interface PeerListenerOptions {
   readonly gateways: PeerGateways;
   readonly denialCache: DenialCache | undefined;
   readonly restoreSalts: () => Promise<void>;
-  readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged'>;
+  readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged' | 'onKeysChanged'>;
   readonly telemetry: Pick<Telemetry['peers'], 'othersUnheard'>;
 }
 
@@ -52,18 +54,24 @@ function listenForResets({ subscriber, denialCache, events, telemetry }: PeerLis
 function listenForOthers(options: PeerListenerOptions) {
   const { subscriber, gateways, restoreSalts, events, telemetry } = options;
   const readOverrides = atMostEvery(OVERRIDES_READ_EVERY_MS, events.onOverridesChanged);
+  const readKeys = atMostEvery(KEYS_READ_EVERY_MS, events.onKeysChanged);
   const restore = atMostEvery(SALTS_RESTORED_EVERY_MS, () => {
     // The next refresh meets the failure again and reports it.
     restoreSalts().catch(() => {});
   });
-  listenTo([OVERRIDES_CHANNEL, SALTS_CHANNEL, ...gateways.channels], subscriber, {
-    // Overrides may have changed before the channel was heard.
-    onListening: readOverrides,
+  const channels = [OVERRIDES_CHANNEL, KEYS_CHANNEL, SALTS_CHANNEL, ...gateways.channels];
+  listenTo(channels, subscriber, {
+    // Both may have changed before the channels were heard.
+    onListening() {
+      readOverrides();
+      readKeys();
+    },
     onDeaf(reason) {
       if (reason !== undefined) telemetry.othersUnheard(reason);
     },
     onMessage(message, channel) {
       if (channel === OVERRIDES_CHANNEL) readOverrides();
+      else if (channel === KEYS_CHANNEL) readKeys();
       else if (channel === SALTS_CHANNEL) restore();
       else void gateways.onMessage(channel, message);
     },

@@ -1,4 +1,5 @@
 import type { RedisTarget } from '../../config/settings/redis-url.ts';
+import { RedisKeyStore } from '../../keys/redis-key-store.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { type Connection, createRedisClient } from '../../stores/redis/client.ts';
 import { whenAllReady } from '../../stores/redis/counting-connection.ts';
@@ -70,6 +71,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     store: counting.store,
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
+    keyStore: new RedisKeyStore({ client, connection, events: telemetry.keys }),
     salts,
     place: heartbeat.place,
     queryAll: (query) => gateways.queryAll(query),

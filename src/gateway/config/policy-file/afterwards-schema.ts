@@ -7,7 +7,7 @@ import {
   type Refund,
   type Reserve,
 } from '../../core/counting/outcome.ts';
-import { headerName } from './identity-schema.ts';
+import { headerName } from './header-names.ts';
 
 const unit = z
   .string()

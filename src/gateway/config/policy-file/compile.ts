@@ -4,15 +4,17 @@ import { compileAccessLists, type ListEntry } from '../../core/identity/access-l
 import { compileAddressSet } from '../../core/identity/address.ts';
 import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
+import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
-import { routeMatchOf } from './match.ts';
+import { routesOf } from './match.ts';
 import {
   type AccessList,
   allLimits,
   type DefaultEntry,
   type IdentitySection,
+  keySources,
   type LimitEntry,
   prefixesOf,
   reserveHeadersOf,
@@ -42,16 +44,19 @@ export function compilePolicies(
     };
     return compilePolicy(definition, factors);
   };
-  const routesOf = (always: boolean) =>
+  const routesWith = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
-      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
+      .flatMap((entry) => {
+        const value = policyOf(entry);
+        return routesOf(entry, caseSensitive).map(({ match }) => ({ ...match, value }));
+      });
   const identityConfig = toIdentityConfig(file, ranges);
   return compilePolicySet({
-    routes: routesOf(false),
-    always: routesOf(true),
+    routes: routesWith(false),
+    always: routesWith(true),
     fallback: policyOf({ ...fallback, name: 'default' }),
-    identify: compileIdentity({ ...identityConfig, rememberedAddresses }),
+    ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
     neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
     answers: {
@@ -91,7 +96,9 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
     sources: identity.sources.map((source) => toSource(source, ranges)),
     apiKeyHeader: identity.api_key.header,
     apiKeys: keys.map(({ id, sha256, plan }) => ({ id, sha256, plan })),
-    userHeader: identity.user.header,
+    keysInStore: keySources(identity).inStore,
+    user: identity.user,
+    plan: identity.plan,
     trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
     forwardedHeader: identity.forwarded_header,
     headers: [...new Set(headers)],
@@ -104,15 +111,21 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
 /** The headers that a proxy must pass on for the gateway to tell clients apart. */
 function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
-    if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
-    if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
+    if (source === 'api_key') return [sentByAnyone(config.apiKeyHeader)];
+    if (source === 'user') return headersOf([config.user]).map(sentByAnyone);
     if (source === 'ip') return [];
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const ofLimits = [...config.headers, ...reserve].map((name) => ({ name, sentBy: undefined }));
-  const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
+  const others = [...config.headers, ...headersOf([config.plan]), ...reserve];
+  const byName = new Map(
+    [...ofSources, ...others.map(sentByAnyone)].map((each) => [each.name, each]),
+  );
   return [...byName.values()];
+}
+
+function sentByAnyone(name: string): NeededHeader {
+  return { name, sentBy: undefined };
 }
 
 function toSource(

@@ -1,6 +1,7 @@
 import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
+import { headersOf } from '../../core/identity/vouched.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
 import { afterwardsMistakes } from './cross-check-afterwards.ts';
@@ -100,9 +101,9 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
   if (entries.includes(undefined) || fallback === undefined) return;
   const known = [fallback, ...entries].filter((entry) => entry !== undefined);
   const limits = known.flatMap(allLimits);
-  const reserve = reserveHeadersOf(known);
+  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan])];
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
-    if (limits.some(({ per }) => per === `header:${name}`) || reserve.includes(name)) continue;
+    if (limits.some(({ per }) => per === `header:${name}`) || others.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];
     const message = `no limit is per header:${name}, correct the name or remove it`;
     yield { rule: 'verified-header-unused', path, message };

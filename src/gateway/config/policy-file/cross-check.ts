@@ -3,8 +3,8 @@ import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
 import { keyTwice, repeatedKeys } from './key-list.ts';
-import { routeMatchOf } from './match.ts';
-import { type Sections, sourceName } from './valid-file.ts';
+import { routesOf, type WrittenRoute } from './match.ts';
+import { inlineKeys, keySources, type Sections, sourceName } from './valid-file.ts';
 
 /** Lines count from 1. */
 type LineAt = (path: Path) => number;
@@ -21,11 +21,13 @@ export function crossCheck(sections: Sections, lineAt: LineAt, max: number): Dia
 function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* nameMistakes(sections, lineAt);
   yield* limitMistakes(sections);
+  yield* pathMistakes(sections);
   yield* tieMistakes(sections, lineAt);
   yield* keyMistakes(sections);
   yield* listedClientMistakes('exempt', sections);
   yield* listedClientMistakes('block', sections);
   yield* sourceMistakes(sections);
+  yield* planMistakes(sections);
   yield* verifiedHeaderMistakes(sections);
 }
 
@@ -45,24 +47,40 @@ function* nameMistakes({ names }: Sections, lineAt: LineAt): Mistakes {
   }
 }
 
+function* pathMistakes({ entries, caseSensitive }: Sections): Mistakes {
+  for (const [index, entry] of entries.entries()) {
+    const firsts = new Map<string, string | undefined>();
+    for (const { match, written, at } of entry ? routesOf(entry, caseSensitive) : []) {
+      // The paths of a policy have the same methods, so one of the keys tells.
+      const [key = ''] = routeKeys(match);
+      if (firsts.has(key)) {
+        const message = `matches the same requests as "${firsts.get(key)}" in this list, remove one of them`;
+        yield { rule: 'path-twice', path: ['policies', index, ...at], message };
+      } else firsts.set(key, written);
+    }
+  }
+}
+
 /** Two policies tie if neither is more specific. Policies that always apply do not compete. */
 function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mistakes {
-  const taken = new Map<string, number>();
+  const taken = new Map<string, { readonly index: number; readonly route: WrittenRoute }>();
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.always) continue;
-    for (const key of routeKeys(routeMatchOf(entry, caseSensitive))) {
-      const other = taken.get(key);
-      if (other === undefined) {
-        taken.set(key, index);
-        continue;
-      }
-      const name = entries[other]?.name;
-      const line = lineAt(['policies', other]);
-      const message =
-        `matches the same requests as policy "${name}" in line ${line}, ` +
-        'make one of them more specific, or set "always: true" to apply both';
-      yield { rule: 'policies-tie', path: ['policies', index, 'match'], message };
-      break;
+    for (const route of routesOf(entry, caseSensitive)) {
+      const keys = routeKeys(route.match);
+      const other = [...keys]
+        .map((key) => taken.get(key))
+        .find((each) => each !== undefined && each.index !== index);
+      for (const key of keys) if (!taken.has(key)) taken.set(key, { index, route });
+      if (other === undefined) continue;
+      const policy = `policy "${entries[other.index]?.name}" in line ${lineAt(['policies', other.index])}`;
+      const namesPaths = route.isInList || other.route.isInList;
+      const both = namesPaths
+        ? `"${route.written}" matches the same requests as "${other.route.written}" of ${policy}`
+        : `matches the same requests as ${policy}`;
+      const message = `${both}, make one of them more specific, or set "always: true" to apply both`;
+      const at = route.isInList ? route.at : ['match'];
+      yield { rule: 'policies-tie', path: ['policies', index, ...at], message };
     }
   }
 }
@@ -81,11 +99,19 @@ function* sourceMistakes({ identity }: Sections): Mistakes {
   }
 }
 
+/** Clients can send a header that no proxy sets. */
+function* planMistakes({ identity }: Sections): Mistakes {
+  const plan = identity?.plan;
+  if (plan === undefined || !('header' in plan)) return;
+  if (identity?.verified_headers.includes(plan.header)) return;
+  const path = ['identity', 'plan', 'header'];
+  const message = `clients can send ${plan.header}, too: have each proxy set or remove it, then add ${plan.header} to identity.verified_headers`;
+  yield { rule: 'plan-not-verified', path, message };
+}
+
 function* keyMistakes({ identity }: Sections): Mistakes {
-  const keys = identity?.api_key.keys ?? [];
   // A key file is checked when it is read.
-  if (typeof keys === 'string') return;
-  for (const index of repeatedKeys(keys)) {
+  for (const index of repeatedKeys(identity === undefined ? [] : inlineKeys(identity))) {
     yield keyTwice(['identity', 'api_key', 'keys', index, 'sha256']);
   }
 }
@@ -100,7 +126,7 @@ function* listedClientMistakes(
   for (const [index, { key }] of (lists[section] ?? []).entries()) {
     if (key === undefined) continue;
     const path = [section, index, 'key'];
-    if (!ids.has(key)) {
+    if (!ids.has(key) && !keySources(identity).inStore) {
       const message = `no key with this id is listed${hint(key, [...ids])}`;
       yield { rule: 'key-unknown', path, message };
     } else if (!identity.sources.includes('api_key')) {

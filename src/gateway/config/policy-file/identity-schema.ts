@@ -2,25 +2,10 @@ import { z } from 'zod';
 import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
 import { addressRange } from './access-schema.ts';
-import { keyListSchema } from './key-list.ts';
+import { credentialHeader, headerName } from './header-names.ts';
+import { keyEntry } from './key-list.ts';
 import { listed } from './schema-sentences.ts';
-
-export const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
-  .meta({ title: 'header name' })
-  .transform((name) => name.toLowerCase());
-
-/** Headers that every client sends, that frame a message, or that say where a request comes from. */
-const RESERVED_HEADER =
-  /^(user-agent|host|cookie|connection|content-length|transfer-encoding|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-headgate-.*)$/;
-
-const credentialHeader = headerName.transform(
-  holds((name: string) => {
-    if (!RESERVED_HEADER.test(name)) return name;
-    throw new RangeError(`"${name}" has another meaning and cannot identify a client`);
-  }),
-);
+import { plan, user } from './vouched-schema.ts';
 
 const addressRanges = z
   .array(addressRange)
@@ -139,12 +124,31 @@ const ip = z
     'has both ipv6_prefix and ipv6_prefixes, keep one of them',
   );
 
-const KEYS = 'must be a list of keys, or the name of a file with such a list, as in keys.yaml';
+const KEYS =
+  'must be redis, a list of keys, the name of a file with such a list, as in keys.yaml, or [redis, keys.yaml]';
 
 const keyFile = z
   .string()
   .regex(/\.(ya?ml|json)$/, KEYS)
   .meta({ title: 'file', examples: ['keys.yaml'] });
+
+const inStore = z
+  .string()
+  .regex(/^redis$/, KEYS)
+  .meta({ title: 'redis' });
+
+const keyList = z.array(z.union([inStore, keyFile, keyEntry], KEYS)).refine((list) => {
+  const names = list.filter((each) => typeof each === 'string');
+  const isPair = names.length === 2 && names.includes('redis') && names[0] !== names[1];
+  return names.length === 0 || (isPair && list.length === 2);
+}, 'must have either keys, or redis and one key file, as in [redis, keys.yaml]');
+
+const keys = z
+  .union([inStore, keyFile, keyList], KEYS)
+  .default([])
+  .describe(
+    'The known keys: redis, where headgate keys adds them; a file that lists them; both; or a list. An unlisted key also counts for its address.',
+  );
 
 export const identitySchema = z.strictObject({
   sources: z
@@ -159,12 +163,7 @@ export const identitySchema = z.strictObject({
       header: credentialHeader
         .default('x-api-key')
         .describe('The header that holds the key. authorization means a Bearer token.'),
-      keys: z
-        .union([keyFile, keyListSchema], KEYS)
-        .default([])
-        .describe(
-          'The known keys, or a file that lists them. An unlisted key also counts for its address.',
-        ),
+      keys,
       unverified_factor: z
         .int()
         .min(1)
@@ -176,16 +175,8 @@ export const identitySchema = z.strictObject({
     })
     .prefault({})
     .describe('The known API keys, and the header that holds them.'),
-  user: z
-    .strictObject({
-      header: credentialHeader
-        .default('x-user')
-        .describe(
-          'The header that an authenticating proxy sets. headgate believes only trusted proxies.',
-        ),
-    })
-    .prefault({})
-    .describe('The user, as authenticated by a proxy.'),
+  user,
+  plan: plan.optional(),
   trusted_proxies: addressRanges
     .default(['loopback'])
     .describe(

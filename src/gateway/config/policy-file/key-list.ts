@@ -9,7 +9,7 @@ export const shortName = z
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have 1 to 64 characters of a-z, 0-9, "_" and "-"')
   .meta({ title: 'name (1 to 64 of a-z, 0-9, "_" and "-")' });
 
-const key = z.strictObject({
+export const keyEntry = z.strictObject({
   id: z
     .string()
     .min(1)
@@ -25,9 +25,9 @@ const key = z.strictObject({
   plan: shortName.optional().describe('The plan whose limits the client gets, see plans.'),
 });
 
-export const keyListSchema = z.array(key);
+export const keyListSchema = z.array(keyEntry);
 
-export type KeyEntry = z.output<typeof key>;
+export type KeyEntry = z.output<typeof keyEntry>;
 
 /** Room for 70,000 keys. */
 const KEY_FILE: YamlKind = {

@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
+import type { Path } from '../diagnostic.ts';
 import { checkedText } from '../refinement.ts';
 import { checkPathTemplate, literalPath } from './path-template.ts';
 
@@ -98,6 +99,8 @@ const path = checkedText(checkPathTemplate, {
   examples: ['/api/auth/login', '/users/:id', '/static/*'],
 });
 
+const MAX_PATHS = 64;
+
 export const matchSchema = z
   .strictObject({
     method: z
@@ -105,7 +108,15 @@ export const matchSchema = z
       .optional()
       .describe('A method, or a list of methods.'),
     host: host.optional().describe('The host, without a port.'),
-    path: path.optional().describe('A path. A segment may be ":name", and the last one "*".'),
+    path: z
+      .union(
+        [path, z.array(path).min(1).max(MAX_PATHS)],
+        'must be a path such as /search, or a list of them',
+      )
+      .optional()
+      .describe(
+        'A path, or a list of paths that share the counters of the policy. A segment may be ":name", and the last one "*".',
+      ),
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
@@ -113,11 +124,24 @@ interface Matching {
   readonly match?: z.output<typeof matchSchema> | undefined;
 }
 
-export function routeMatchOf({ match }: Matching, caseSensitive: boolean): RouteMatch {
-  const path = match?.path === undefined ? undefined : literalPath(match.path);
-  return {
-    methods: match?.method === undefined ? undefined : [match.method].flat(),
-    host: match?.host,
-    path: caseSensitive ? path : path?.toLowerCase(),
-  };
+export interface WrittenRoute {
+  readonly match: RouteMatch;
+  /** The path as the file has it. Undefined for a policy of every path. */
+  readonly written: string | undefined;
+  /** Where the path stands, from its policy on. */
+  readonly at: Path;
+  readonly isInList: boolean;
+}
+
+/** The routes of a policy: one for each of its paths, or a single one without a path. */
+export function routesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
+  const { method, host, path } = match;
+  const methods = method === undefined ? undefined : [method].flat();
+  const isInList = Array.isArray(path);
+  return [path].flat().map((written, i) => {
+    const literal = written === undefined ? undefined : literalPath(written);
+    const compared = caseSensitive ? literal : literal?.toLowerCase();
+    const at = isInList ? ['match', 'path', i] : ['match', 'path'];
+    return { match: { methods, host, path: compared }, written, at, isInList };
+  });
 }

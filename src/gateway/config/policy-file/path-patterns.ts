@@ -137,7 +137,7 @@ function writing(paths: readonly string[]): string {
   if (paths.length === 0 || !paths.every(isValid)) return '';
   if (paths.length === 1) return `: write "${paths[0]}"`;
   const all = paths.map((path) => `"${path}"`);
-  return `: write one policy for each of ${listed(all)}`;
+  return `: write one policy for each of ${listed(all)}, or a list of them to count them together`;
 }
 
 function isValid(path: string): boolean {

@@ -62,6 +62,18 @@ export function reserveHeadersOf(entries: readonly LimitedEntry[]): string[] {
   );
 }
 
+/** The keys that stand in the file itself. */
+export function inlineKeys({ api_key: { keys } }: IdentitySection): readonly KeyEntry[] {
+  return typeof keys === 'string' ? [] : keys.filter((each) => typeof each === 'object');
+}
+
+/** Where else keys are listed: in a file of this name, and in the store. */
+export function keySources({ api_key: { keys } }: IdentitySection) {
+  const names: readonly unknown[] = typeof keys === 'string' ? [keys] : keys;
+  const file = names.find((name) => typeof name === 'string' && name !== 'redis');
+  return { file: file as string | undefined, inStore: names.includes('redis') };
+}
+
 export type PolicyEntry = z.output<typeof policySchema>;
 export type DefaultEntry = z.output<typeof defaultSchema>;
 

@@ -18,6 +18,8 @@ import { MAX_FILE_MISTAKES, parsePart } from './schema-mistakes.ts';
 import {
   everyEntry,
   type IdentitySection,
+  inlineKeys,
+  keySources,
   type LimitEntry,
   limitLists,
   type Sections,
@@ -92,10 +94,11 @@ function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
 }
 
 function readKeys(identity: IdentitySection | undefined, context: PolicyFileContext) {
-  const keys = identity?.api_key.keys;
-  if (typeof keys !== 'string') return { keys, mistakes: [] };
+  if (identity === undefined) return { keys: undefined, mistakes: [] };
+  const { file } = keySources(identity);
   try {
-    return { keys: context.readKeyFile(keys), mistakes: [] };
+    const keys = file === undefined ? inlineKeys(identity) : context.readKeyFile(file);
+    return { keys, mistakes: [] };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     return { keys: undefined, mistakes: error.diagnostics };

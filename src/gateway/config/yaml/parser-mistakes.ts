@@ -126,6 +126,9 @@ function plain(message: string): string {
   const text = message.replace(/: ".*"$/s, '');
   if (/^(All (mapping|collection|sequence) items must start|Sequence item without -)/.test(text))
     return INDENTED;
+  if (/^Missing , or : between flow/.test(text)) {
+    return 'a comma is missing before this: write it, or quote the value if it contains a bracket or a brace';
+  }
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 

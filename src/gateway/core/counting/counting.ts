@@ -14,6 +14,8 @@ export interface Group {
   readonly descriptors: readonly LimitDescriptor[];
   /** If the store fails, its error goes to the caller: policies do not decide, and nothing is counted locally. */
   readonly leavesFailure?: boolean;
+  /** Resolves when there is no time left for the store, if the request has waited for it before. */
+  readonly late?: Promise<unknown> | undefined;
 }
 
 /** A store in this process gives no promise. Rejects with a StoreError only if `leavesFailure` is set. */
@@ -24,9 +26,9 @@ export type Count = <Result>(
 ) => Result | Promise<Result>;
 
 export function createCounting({ store, local }: CountingOptions): Count {
-  return ({ descriptors, leavesFailure }, conclude, span) => {
+  return ({ descriptors, leavesFailure, late }, conclude, span) => {
     const taking = span?.startTake(descriptors.length);
-    const taken = store.take(descriptors);
+    const taken = within(store.take(descriptors), late);
     const counted = (result: TakeResult) => {
       taking?.answered(result.admitted);
       return conclude({ descriptors, result, mode: 'enforced' });
@@ -45,6 +47,14 @@ export function createCounting({ store, local }: CountingOptions): Count {
       },
     );
   };
+}
+
+function within(taken: TakeResult | Promise<TakeResult>, late: Promise<unknown> | undefined) {
+  if (late === undefined || !(taken instanceof Promise)) return taken;
+  const fail = () => {
+    throw new StoreError('timeout', 'the request had waited for a look-up of its key before');
+  };
+  return Promise.race([taken, late.then(fail)]);
 }
 
 /** The local limiter must know what the store admitted, or its clients would start again with full limits. */

@@ -1,7 +1,7 @@
-/** Reads API keys: the ones that the policy file lists by their digests, and unlisted ones, which anybody can invent. */
+/** Reads API keys: those whose digests the policy file or the store lists, and unlisted ones, which anybody can invent. */
 import { hash } from 'node:crypto';
 import type { CheckRequest } from '../check-request.ts';
-import { type AccessLists, type Listed, NOT_LISTED } from './access-lists.ts';
+import { type AccessLists, type ListEntry, type Listed, NOT_LISTED } from './access-lists.ts';
 import {
   hasOuterBlank,
   hasSeveralValues,
@@ -9,6 +9,7 @@ import {
   MAX_VALUE_LENGTH,
   singleValue,
 } from './header-value.ts';
+import type { KeyDirectory, StoredKey } from './key-directory.ts';
 import { type ClaimedIdentity, listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
@@ -19,34 +20,102 @@ export interface ListedKey {
 }
 
 export interface ApiKey extends ClaimedIdentity {
+  /** Undefined for an unlisted key. */
+  readonly id: string | undefined;
   readonly plan: string | undefined;
   readonly listed: Listed;
+  readonly listedIn: KeySource | undefined;
+  /** Milliseconds since the epoch; Infinity for a key without an end. */
+  readonly endsMs: number;
 }
+
+type KeySource = 'file' | 'store';
 
 export interface ApiKeyConfig {
   readonly apiKeyHeader: string;
   readonly apiKeys: readonly ListedKey[];
+  /** The store lists keys, too. The policy file wins. */
+  readonly keysInStore: boolean;
   readonly accessLists: AccessLists;
 }
 
-export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyConfig) {
-  const listed = new Map<string, ApiKey>();
+export interface ApiKeys {
+  /** `nowMs`: milliseconds since the epoch. `stored`: what is known of keys in the store. */
+  keyOf(request: CheckRequest, nowMs: number, stored?: KeyDirectory): ApiKey | undefined;
+  /** The digests to look up in the store: none if the policy file has the key. */
+  unlistedDigests(request: CheckRequest): readonly string[];
+}
+
+export function compileApiKeys({
+  apiKeyHeader,
+  apiKeys,
+  accessLists,
+  ...config
+}: ApiKeyConfig): ApiKeys {
+  const inFile = new Map<string, ApiKey>();
   for (const { id, sha256, plan } of apiKeys) {
-    const digest = Buffer.from(sha256, 'hex').toString('base64url');
-    const partition = listedKeyPartition(id);
-    listed.set(digest, { partition, unverified: false, plan, listed: accessLists.ofKey(id) });
+    inFile.set(Buffer.from(sha256, 'hex').toString('base64url'), {
+      ...{ id, plan, listedIn: 'file', endsMs: Number.POSITIVE_INFINITY },
+      ...{ partition: listedKeyPartition(id), unverified: false, listed: accessLists.ofKey(id) },
+    });
   }
+  const { keysInStore } = config;
   const isAuthorization = apiKeyHeader === 'authorization';
   const read = isAuthorization ? bearerToken : singleValue;
-  return ({ headers }: CheckRequest): ApiKey | undefined => {
-    const key = read(headers, apiKeyHeader);
-    if (key === undefined) return isAuthorization ? listedWord(headers, listed) : undefined;
-    const digest = digestOf(key);
-    const found = listed.get(digest);
-    if (found !== undefined) return found;
-    const inner = withoutReplaced(key);
-    return (inner === key ? undefined : listed.get(digestOf(inner))) ?? unlisted(digest);
+  const searchesWords = isAuthorization && (inFile.size > 0 || keysInStore);
+  const find = (digest: string, nowMs: number, stored: KeyDirectory | undefined) => {
+    const found = inFile.get(digest);
+    if (found !== undefined || stored === undefined) return found;
+    const record = stored.find(digest);
+    return record && nowMs < record.endsMs ? storedKey(record, accessLists) : undefined;
   };
+  const firstOf = (keys: readonly string[], nowMs: number, stored: KeyDirectory | undefined) => {
+    for (const key of keys) {
+      const found = find(digestOf(key), nowMs, stored);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return {
+    keyOf({ headers }, nowMs, stored) {
+      const key = read(headers, apiKeyHeader);
+      if (key === undefined)
+        return searchesWords ? firstOf(wordsOf(headers), nowMs, stored) : undefined;
+      const digest = digestOf(key);
+      return (
+        find(digest, nowMs, stored) ??
+        firstOf(otherReadings(key), nowMs, stored) ??
+        unlisted(digest)
+      );
+    },
+    unlistedDigests({ headers }) {
+      const key = read(headers, apiKeyHeader);
+      const keys =
+        key === undefined ? (searchesWords ? wordsOf(headers) : []) : [key, ...otherReadings(key)];
+      const digests = keys.map(digestOf);
+      return digests.some((digest) => inFile.has(digest)) ? [] : digests;
+    },
+  };
+}
+
+/** In place of an entry of the policy file. */
+const BLOCKED_IN_STORE = {
+  address: undefined,
+  expiresMs: Number.POSITIVE_INFINITY,
+  place: 'headgate keys',
+};
+
+export function storedKey(
+  { id, plan, partition, isBlocked, endsMs }: StoredKey,
+  accessLists: AccessLists,
+): ApiKey {
+  const ofFile = accessLists.ofKey(id);
+  const listed = isBlocked ? withBlock(ofFile, { ...BLOCKED_IN_STORE, key: id }) : ofFile;
+  return { id, partition, unverified: false, plan, listed, listedIn: 'store', endsMs };
+}
+
+function withBlock({ exempt, all }: Listed, block: ListEntry): Listed {
+  return { exempt, block, all: [...all, { list: 'block', entry: block }] };
 }
 
 /** No scheme whose token is a key has as many parameters. */
@@ -54,32 +123,27 @@ const MAX_WORDS = 8;
 const BETWEEN_WORDS = /(?:[\0-"',;\x7f-\xa0]|\btoken=)+/i;
 
 /**
- * A listed key behind another scheme than Bearer, or without one. Many applications do not compare the scheme, and take
- * the second word or the whole value. Only the holder of the key can send it.
+ * What may be a listed key behind another scheme than Bearer, or without one. Many applications do not compare the scheme,
+ * and take the second word or the whole value. Only the holder of the key can send it.
  */
-function listedWord(
-  headers: CheckRequest['headers'],
-  listed: ReadonlyMap<string, ApiKey>,
-): ApiKey | undefined {
+function wordsOf(headers: CheckRequest['headers']): readonly string[] {
   const value = Object.hasOwn(headers, 'authorization') ? String(headers.authorization) : '';
-  if (value === '' || listed.size === 0 || SEEMS_BEARER.test(value)) return undefined;
-  for (const word of value.slice(0, MAX_VALUE_LENGTH).split(BETWEEN_WORDS, MAX_WORDS)) {
-    const found = listed.get(digestOf(word));
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  if (value === '' || SEEMS_BEARER.test(value)) return [];
+  return value.slice(0, MAX_VALUE_LENGTH).split(BETWEEN_WORDS, MAX_WORDS);
 }
 
 /** Envoy sends this character in place of a byte that is not UTF-8, and passes the byte itself to the application. */
 const REPLACED = '!';
 
+const NO_READINGS: readonly string[] = [];
+
 /** The key that an application may read if it trims: 85 and A0 are blanks in Latin-1. Only its holder can send it. */
-function withoutReplaced(key: string): string {
+function otherReadings(key: string): readonly string[] {
   let start = 0;
   let end = key.length;
   while (start < end && key[start] === REPLACED) start++;
   while (end > start && key[end - 1] === REPLACED) end--;
-  return key.slice(start, end);
+  return end - start === key.length ? NO_READINGS : [key.slice(start, end)];
 }
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
@@ -92,7 +156,15 @@ function digestOf(key: string): string {
 
 function unlisted(digest: string): ApiKey {
   const partition = unlistedKeyPartition(digest);
-  return { partition, unverified: true, plan: undefined, listed: NOT_LISTED };
+  return {
+    id: undefined,
+    partition,
+    unverified: true,
+    plan: undefined,
+    listed: NOT_LISTED,
+    listedIn: undefined,
+    endsMs: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** The token of `Authorization: Bearer token` (RFC 6750, section 2.1). The scheme is case-insensitive (RFC 9110, section 11.1). */
@@ -125,16 +197,20 @@ function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
 }
 
-interface ListedClient {
+export interface ListedClient {
   readonly id: string;
   /** Undefined if the keys of this client have no plan, or different ones. */
   readonly plan: string | undefined;
+  /** One of its keys, if the store keeps them; undefined for a client that the policy file lists. */
+  readonly stored?: StoredKey;
 }
 
-/** The clients of listed keys by their partitions, so that operators see the ids that they wrote in the policy file. */
-export type ListedClients = ReadonlyMap<string, ListedClient>;
+/** The clients of listed keys by their partitions, so that operators see the ids that they wrote. */
+export type ListedClients = Pick<ReadonlyMap<string, ListedClient>, 'get'>;
 
-export function compileListedClients(keys: readonly ListedKey[]): ListedClients {
+export function compileListedClients(
+  keys: readonly ListedKey[],
+): ReadonlyMap<string, ListedClient> {
   const byId = new Map<string, ListedClient>();
   for (const { id, plan } of keys) {
     const known = byId.get(id);

@@ -8,6 +8,7 @@ import { hasSeveralValues, isLoose, singleValue } from './header-value.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
 import { rememberPartitions } from './remembered.ts';
 import type { Salts } from './salts.ts';
+import { headersOf, type Vouched } from './vouched.ts';
 
 /** In configured order, the first source that a request has identifies its client. */
 export type IdentitySource = 'api_key' | 'user' | 'ip' | AddressHeader;
@@ -91,7 +92,13 @@ export function compileHeaderClaims({ headers, verifiedHeaders }: HeaderConfig) 
 export interface AmbiguityConfig extends HeaderConfig {
   readonly sources: readonly IdentitySource[];
   readonly apiKeyHeader: string;
-  readonly userHeader: string;
+  readonly user: Vouched;
+  readonly plan: Vouched | undefined;
+}
+
+/** The headers by which proxies name users and plans. */
+export function vouchedHeaders({ sources, user, plan }: AmbiguityConfig): string[] {
+  return headersOf([sources.includes('user') ? user : undefined, plan]);
 }
 
 /**
@@ -100,11 +107,11 @@ export interface AmbiguityConfig extends HeaderConfig {
  * trusted are ignored, so they are not checked.
  */
 export function compileAmbiguity(config: AmbiguityConfig) {
-  const { sources, apiKeyHeader, userHeader, headers: perHeader, verifiedHeaders } = config;
+  const { sources, apiKeyHeader, headers: perHeader, verifiedHeaders } = config;
   const readsKeys = sources.includes('api_key');
   // The others say what a request reserves. Those that can be read in several ways reserve the most.
   const perVerified = verifiedHeaders.filter((name) => perHeader.includes(name));
-  const proxyHeaders = [...(sources.includes('user') ? [userHeader] : []), ...perVerified];
+  const proxyHeaders = [...vouchedHeaders(config), ...perVerified];
   const addressHeaders = sources.flatMap((each) => (typeof each === 'object' ? [each.header] : []));
   const trustedHeaders = [...proxyHeaders, ...addressHeaders];
   return ({ headers }: CheckRequest, isTrustedProxy: boolean): string | undefined => {

@@ -9,7 +9,7 @@ import type { ApiKey } from './api-key.ts';
 import { pseudonymsOf } from './partition.ts';
 
 interface ListableClient {
-  readonly apiKey: ApiKey | undefined;
+  readonly apiKey: Pick<ApiKey, 'partition' | 'listed'> | undefined;
   readonly user: string | undefined;
   readonly address: KnownAddress;
   /** Undefined if the proxy's own address is counted. */

@@ -5,7 +5,7 @@ import type { PeriodSalts, Salts } from './salts.ts';
 
 export interface ClaimedIdentity {
   readonly partition: string;
-  /** The client may have invented it: the policy file does not list the key. */
+  /** The client may have invented it: neither the policy file nor the store lists the key. */
   readonly unverified: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { CheckRequest } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
 import { compileListedClients, type ListedClients } from '../identity/api-key.ts';
 import type { HeaderConfig } from '../identity/claims.ts';
-import type { IdentityConfig, IdentityResolver } from '../identity/identity.ts';
+import type { Identity, IdentityConfig } from '../identity/identity.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
@@ -12,15 +12,15 @@ import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
 
 /** The parts of a policy file that a policy set has as they are. */
-interface PolicySetParts {
+interface PolicySetParts extends Identity {
   readonly fallback: Policy;
-  readonly identify: IdentityResolver;
   readonly naming: Naming;
   readonly neededHeaders: readonly NeededHeader[];
   readonly answers: AnswerStyle;
 }
 
 export interface PolicySetDefinition extends PolicySetParts {
+  /** A policy has a route for each of its paths. */
   readonly routes: readonly Route<Policy>[];
   /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
   readonly always: readonly Route<Policy>[];
@@ -30,9 +30,13 @@ export interface PolicySetDefinition extends PolicySetParts {
 export interface PolicySet extends PolicySetParts {
   readonly policies: readonly Policy[];
   readonly listedClients: ListedClients;
+  /** The policy file takes API keys from the store. */
+  readonly keysInStore: boolean;
   /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   has(name: string): boolean;
+  /** Some policy has limits of its own for clients with this plan. */
+  hasPlan(plan: string): boolean;
   /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
   policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
 }
@@ -55,15 +59,17 @@ export interface AnswerStyle {
 
 export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const { routes, always, caseSensitive: _used, ...parts } = definition;
-  const policies = [...routes, ...always].map((route) => route.value);
-  policies.push(parts.fallback);
+  const policies = [...new Set([...routes, ...always].map(({ value }) => value)), parts.fallback];
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
+  const plans = new Set(policies.flatMap((policy) => [...policy.plans.keys()]));
   return {
     ...parts,
     policies,
     listedClients: compileListedClients(parts.naming.apiKeys),
+    keysInStore: parts.naming.keysInStore === true,
     hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
     has: (name) => byName.has(name),
+    hasPlan: (plan) => plans.has(plan),
     policiesFor: compileMatching(definition, policies, byName),
   };
 }
@@ -76,7 +82,9 @@ function compileMatching(
   const { fallback, caseSensitive } = definition;
   const strictest = compileStrictest(policies, fallback);
   const specific = compileMatcher(definition.routes);
-  const always = definition.always.map((route) => compileMatcher([route]));
+  const always = [...Map.groupBy(definition.always, ({ value }) => value)].map(
+    ([policy, routes]) => ({ policy, matcher: compileMatcher(routes) }),
+  );
 
   const policiesOf = (request: RequestLine, modes: PolicyModes, trace?: Trace) => {
     const { method, host, target } = request;
@@ -93,7 +101,7 @@ function compileMatching(
     ];
     const named = request.policy === undefined ? undefined : byName.get(request.policy);
     const applied = [named ?? specific(likeliest) ?? fallback];
-    for (const matcher of always) {
+    for (const { matcher } of always) {
       addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
     }
     if (named === undefined) for (const each of others) addOnce(applied, specific(each));
@@ -102,8 +110,8 @@ function compileMatching(
       addOnce(applied, specific(matchable(method, host, each)));
     }
     if (unclear.length > 0) {
-      for (const [i, { value }] of definition.always.entries()) {
-        if (always[i]?.around({ method, host }, unclear)?.length !== 0) addOnce(applied, value);
+      for (const { policy, matcher } of always) {
+        if (matcher.around({ method, host }, unclear)?.length !== 0) addOnce(applied, policy);
       }
     }
     readings.push(...around);

@@ -1,7 +1,8 @@
 /**
  * The messages of Envoy's external authorization, as far as headgate reads and writes them. The field numbers are those
  * of envoy/service/auth/v3/{external_auth,attribute_context}.proto, envoy/config/core/v3/{address,base}.proto and
- * google/rpc/status.proto; `request-info.ts` reads metadata. Other fields are skipped, so every Envoy of API v3 is understood.
+ * google/rpc/status.proto; `request-info.ts` and `filter-metadata.ts` read metadata. Other fields are skipped, so every Envoy
+ * of API v3 is understood.
  */
 import {
   type Fields,
@@ -25,6 +26,8 @@ export interface EnvoyCheck {
   readonly contextExtensions: Record<string, string>;
   /** By the namespace of the metadata. Undefined if Envoy estimates nothing. */
   estimates: Map<string, number> | undefined;
+  /** Whether the message has metadata for `filter-metadata.ts`. */
+  hasFilterMetadata: boolean;
 }
 
 interface Entry {
@@ -124,6 +127,7 @@ export function readCheckRequest(bytes: Buffer): EnvoyCheck {
     peer: undefined,
     contextExtensions: Object.create(null),
     estimates: undefined,
+    hasFilterMetadata: false,
   };
   readMessage(bytes, CHECK_REQUEST, check);
   return check;

@@ -12,8 +12,9 @@ import {
   readMessage,
 } from '../../protobuf/reader.ts';
 
-interface Estimating {
+interface WithMetadata {
   estimates: Map<string, number> | undefined;
+  hasFilterMetadata: boolean;
 }
 
 const TYPE_URL = 'type.googleapis.com/envoy.data.ai.v3.RequestInfo';
@@ -35,10 +36,15 @@ const REQUEST_INFO_FIELDS: Fields<RequestInfo> = {
   7: wrapped('estimatedInputTokens'),
 };
 
+const FILTER_METADATA = 1;
 const TYPED_FILTER_METADATA = 2;
 
-/** Untyped metadata, which is field 1, is skipped. */
-export const METADATA: Fields<Estimating> = {
+/** Untyped metadata is only noticed: `filter-metadata.ts` reads it, if the policy file names something of it. */
+export const METADATA: Fields<WithMetadata> = {
+  [FILTER_METADATA]: (reader, check) => {
+    check.hasFilterMetadata = true;
+    reader.skipValue();
+  },
   [TYPED_FILTER_METADATA]: (reader, check) => {
     const { name, value } = reader.message(NAMED_VALUE, emptyValue());
     if (name !== REQUEST_INFO) return;

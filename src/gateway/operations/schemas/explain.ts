@@ -51,6 +51,10 @@ export const EXPLAIN = {
       .meta({ propertyNames: { pattern: HEADER_NAME_PATTERN } })
       .default({})
       .describe('Headers of the request: a value, or a list of values, for each name.'),
+    metadata: optional(
+      z.record(z.string(), z.record(z.string(), z.unknown())),
+      'What filters of Envoy say of the request, by their namespace.',
+    ),
     peer: optional(address, 'The address that connected to the proxy.'),
     client: optional(address, 'The client address that the proxy reports.'),
     proxy: address.default('127.0.0.1').describe('The address of the proxy.'),

@@ -21,6 +21,7 @@ export function optional<Schema extends z.ZodType>(schema: Schema, description: 
   return schema.describe(description).optional();
 }
 
+export const withoutControls = [WITHOUT_CONTROLS, 'must not contain control characters'] as const;
 export const count = z.int().min(0);
 export const time = z.iso.datetime();
 export const policyMode = z.enum(POLICY_MODES);
@@ -69,14 +70,14 @@ export const by = z
   .string()
   .min(1)
   .max(64)
-  .regex(WITHOUT_CONTROLS)
+  .regex(...withoutControls)
   .describe('Name of the operator, for the audit log.');
 
 export const reason = z
   .string()
   .min(1)
   .max(200)
-  .regex(WITHOUT_CONTROLS)
+  .regex(...withoutControls)
   .describe('Reason, for the audit log and the list of overrides.');
 
 export const terms = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';
-import { client, count, listedReportSchema, optional, policyMode } from './fields.ts';
+import { client, count, listedReportSchema, optional, policyMode, time } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const INSPECT = {
@@ -15,6 +15,11 @@ export const INSPECT = {
     client: z.string().describe('Its name in the log and in lists.'),
     client_id: optional(z.string(), 'The id of a listed key.'),
     plan: optional(z.string(), 'The plan of a listed key.'),
+    key_source: optional(
+      z.enum(['file', 'redis', 'memory']),
+      'What lists the key: the policy file, Redis or, without Redis, this gateway. Absent for other clients.',
+    ),
+    key_ends: optional(time, 'When the key ends; absent if it has no end.'),
     access: optional(
       z.enum(['exempt', 'blocked']),
       'What overrides and the policy file make of the client. Absent: its limits apply.',

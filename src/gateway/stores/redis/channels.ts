@@ -11,6 +11,8 @@ export const RESET_CHANNEL = 'hg:v1:reset';
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
 /** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
+/** Keys of the store were changed. The message is empty. */
+export const KEYS_CHANNEL = 'hg:v1:keys';
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */

@@ -34,6 +34,12 @@ export function requireConnection({ status }: { readonly status: string }): void
   if (status !== 'ready') throw new StoreError('refused', 'Redis is not connected');
 }
 
+/** Throws a StoreError. */
+export function listIn(reply: unknown): unknown[] {
+  if (Array.isArray(reply)) return reply;
+  throw new StoreError('malformed', 'Redis replied with something other than a list');
+}
+
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }

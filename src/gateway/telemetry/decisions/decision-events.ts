@@ -16,6 +16,10 @@ const DECISION_METRICS = {
     help: 'Requests by the source that identified the client.',
     labels: ['kind'],
   },
+  headgate_plan_total: {
+    help: 'Requests of clients with a plan, by plan: unknown if no policy has limits for it.',
+    labels: ['plan'],
+  },
   headgate_unmatched_total: { help: 'Requests that matched no policy and got the default.' },
   headgate_decision_duration_seconds: {
     help: 'From the arrival of a check to its response.',
@@ -56,6 +60,10 @@ export function createDecisionEvents(
   countAtScrape(metrics.headgate_identity_total, () =>
     [...identities].map(([kind, count]) => [{ kind }, count] as const),
   );
+  const plans = new Map<string, number>();
+  countAtScrape(metrics.headgate_plan_total, () =>
+    [...plans].map(([plan, count]) => [{ plan }, count] as const),
+  );
   const repeated = metrics.headgate_repeated_checks_total;
   const duration = metrics.headgate_decision_duration_seconds;
   const withoutStore = metrics.headgate_degraded_decisions_total;
@@ -86,6 +94,12 @@ export function createDecisionEvents(
     wouldBeDenied: (line: FieldsOf<Lines, 'would_be_denied'>): void =>
       write('would_be_denied', line),
     identified: (kind: string) => void identities.set(kind, (identities.get(kind) ?? 0) + 1),
+    /** `plan`: undefined if no policy has it. What clients and proxies write is no label. */
+    planned(plan: string | undefined): void {
+      const name = plan ?? 'unknown';
+      plans.set(name, (plans.get(name) ?? 0) + 1);
+      if (plan === undefined) write('plan_unknown', {});
+    },
     unmatched: (): void => metrics.headgate_unmatched_total.inc(),
     denialRemembered: (): void => metrics.headgate_remembered_denials_total.inc(),
     checkFailed(dialect: string, error: unknown): void {

@@ -87,6 +87,16 @@ export const DECISION_LINES = {
     meaning: KEEP_FOR_REPORT,
     runbook: 'HeadgateChecksFailed',
   },
+  plan_unknown: {
+    level: 'warn',
+    message:
+      'a client has a plan that no policy has, so it gets the limits without a plan: correct the plan of its key or what the proxy names, or add the plan to the policies',
+    fields: {},
+    meaning:
+      'The plan comes from a key or, with `identity.plan`, from a proxy. The line does not say which plan it is, because it may be what a client wrote. `headgate explain` shows the plan of a request.',
+    runbook: 'HeadgateProxyMisconfigured',
+    atMost: ONE_A_MINUTE,
+  },
   requests_shed: {
     level: 'error',
     message:

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import {
   choiceFindings,
+  planFindings,
   policyFindings,
   validPolicies,
 } from '../../../../src/cli/doctor/doctor-policies.ts';
@@ -51,7 +52,7 @@ type Gateway = NonNullable<Parameters<typeof choiceFindings>[1]>;
 
 const GATEWAY: Gateway = {
   ...{ digests: ['served'], loadedMs: undefined, hasRefused: false, checks: 0, denied: 0 },
-  ...{ untrusted: 0, refused: 0, seenHeaders: new Set<string>() },
+  ...{ untrusted: 0, unknownPlans: 0, refused: 0, seenHeaders: new Set<string>() },
   outcomes: NO_OUTCOMES,
 };
 
@@ -109,5 +110,18 @@ test('when both were read and changed, and that the gateway has refused a newer 
   ]);
   expect(chosen({ path }, { hasRefused: true })).toEqual([
     'other-policy-file: the running gateway serves served, and this file is mine; the gateway has refused a newer version of its file',
+  ]);
+});
+
+test('plans that no policy has, as far as the running gateway has seen any', () => {
+  const found = (gateway: Partial<Gateway> | undefined) =>
+    planFindings(gateway && { ...GATEWAY, ...gateway }).map(({ rule, message }) => [rule, message]);
+  expect(found(undefined)).toEqual([]);
+  expect(found({})).toEqual([]);
+  expect(found({ unknownPlans: 3 })).toEqual([
+    [
+      'unknown-plans',
+      'of 3 requests since the start, no policy has the plan, so they got the limits without one',
+    ],
   ]);
 });

@@ -155,3 +155,18 @@ test('clients that keys tell apart may have one address', () => {
   const parsing = { ...PARSING, fields: ['http_referer'] };
   expect(identityWarnings({ format, firstLines }, { parsing, policies, mapping })).toEqual([]);
 });
+
+test('keys that Redis has count as unlisted, and that is said once', () => {
+  const policies = policySetFrom(`version: 1
+identity: { api_key: { keys: redis } }
+default: { limits: [10/1h] }`);
+  const { format } = chooseFormat('auto', [{ name: 'log', lines: [`10.0.0.5 ${END}`] }]);
+  const firstLines = numbers.map((i) => `${clientOf(i)} ${END} "k"`);
+  const warningsWith = (mapping: Parameters<typeof identityWarnings>[1]['mapping']) =>
+    identityWarnings({ format, firstLines }, { parsing: PARSING, policies, mapping });
+  expect(warningsWith([readMapping('api_key=http_referer')])).toEqual([
+    'The policy file takes API keys from Redis, which is not asked here: these keys count as unlisted, without their plans.',
+  ]);
+  // Without keys, nothing counts differently.
+  expect(warningsWith([])).toEqual([]);
+});

@@ -71,6 +71,38 @@ describe('a client is identified as a gateway would', () => {
     expect(identify({ fields: ['alice'] })?.kind).toBe('user');
   });
 
+  const JWT = 'metadata: envoy.filters.http.jwt_authn, claim: [payload';
+  const byClaims = `{ sources: [user, ip], user: { ${JWT}, sub] }, plan: { ${JWT}, plan] } }`;
+
+  test('by a mapped user and plan that the policy file takes from metadata', () => {
+    const { identify, requestOf } = requestsBy(byClaims, ['plan=plan', 'user=name']);
+    const alice = identify({ fields: ['pro', 'alice'] });
+    expect(alice).toMatchObject({ kind: 'user', plan: 'pro' });
+    expect(identify({ fields: [undefined, 'bob'] })?.plan).toBeUndefined();
+    expect(identify({ fields: ['free', 'alice'] })).toMatchObject({
+      partition: alice?.partition,
+      plan: 'free',
+    });
+    // A plan counts for a user, never for an address.
+    expect(identify({ fields: ['pro', undefined] })).toMatchObject({ kind: 'ip', plan: undefined });
+    expect(requestOf({ address: '-', fields: [undefined, 'alice'] })).toBeDefined();
+    expect(requestOf({ address: '-', fields: [undefined, ''] })).toBeUndefined();
+    expect(requestOf({ fields: ['pro', 'alice'] })?.headers).toEqual({});
+  });
+
+  test('by a mapped plan in the header that the policy file names', () => {
+    const identity =
+      '{ sources: [user, ip], plan: { header: x-plan }, verified_headers: [x-plan] }';
+    const { identify } = requestsBy(identity, ['user=name', 'plan=plan']);
+    expect(identify({ fields: ['alice', 'pro'] })).toMatchObject({ kind: 'user', plan: 'pro' });
+  });
+
+  test('without a mapped plan that the policy file does not read', () => {
+    const { identify } = requestsBy('{ sources: [user, ip] }', ['user=name', 'plan=plan']);
+    const alice = identify({ fields: ['alice', 'pro'] });
+    expect(alice).toMatchObject({ kind: 'user', plan: undefined });
+  });
+
   test('by a mapped header of a network that connected to the proxy', () => {
     const { identify } = requestsBy('{}', ['header:CF-Connecting-IP=cf']);
     const fields = ['198.51.100.7'];

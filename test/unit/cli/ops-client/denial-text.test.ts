@@ -40,7 +40,7 @@ test('several denials are shown with the time of the first and the id of the las
 
 test('a client with an unlisted key is shown with that key and the partition that was counted', () => {
   expect(denialText({ ...DENIAL, came_as: 'k.b', counted: 'i.c' }, NOW_MS)[1]).toBe(
-    'client    i.a, identified by ip, sent the key k.b, which the policy file does not list, counted as i.c',
+    'client    i.a, identified by ip, sent the unlisted key k.b, counted as i.c',
   );
 });
 
@@ -110,8 +110,8 @@ test('later denials of the client are shown apart', () => {
   );
 });
 
-test('a key that the policy file does not list is called so', () => {
+test('an unlisted key is called so', () => {
   expect(denialText({ ...DENIAL, client: 'k.b', counted: 'k.b' }, NOW_MS)[1]).toBe(
-    'client    k.b, identified by ip, an API key that the policy file does not list',
+    'client    k.b, identified by ip, an unlisted API key',
   );
 });

@@ -113,6 +113,7 @@ test('a reset of another gateway reaches the local limiter, which counts in an o
   const reset: (readonly string[])[] = [];
   const shared = await createSharedState({
     ...options,
+    policies: openPolicySource(options.environment),
     monitor: monitorStore(telemetry, options.now),
     onReset: (keys) => reset.push(keys),
   });

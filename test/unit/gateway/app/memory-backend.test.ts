@@ -15,6 +15,7 @@ function setUp() {
     events: {
       onReset: () => {},
       onOverridesChanged: () => {},
+      onKeysChanged: () => {},
       onUnsettled: () => {},
       replyTo: async (query) => ({ echo: query }),
     },

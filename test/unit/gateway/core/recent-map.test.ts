@@ -36,6 +36,16 @@ test('replaces a value, and keeps values that are false or 0', () => {
   expect([map.get('a'), map.get('b')]).toEqual([0, false]);
 });
 
+test('finds nothing that was deleted, however long ago it was set', () => {
+  const map = new RecentMap<number>(20);
+  for (const [i, key] of KEYS.slice(0, 15).entries()) map.set(key, i);
+  for (const key of ['key 0', 'key 14', 'no key']) map.delete(key);
+  expect(['key 0', 'key 14', 'no key'].map((key) => map.get(key))).toEqual(
+    Array(3).fill(undefined),
+  );
+  expect([map.get('key 1'), map.get('key 13')]).toEqual([1, 13]);
+});
+
 test('is empty after it was cleared', () => {
   const map = new RecentMap<number>(2);
   for (const key of KEYS) map.set(key, 1);

@@ -191,6 +191,23 @@ describe('policies', () => {
       ],
     });
   });
+  test('all paths of a policy with a list, and nothing else if one of them matches', async () => {
+    const listing = FILE.replace('path: /login', 'path: [/login, /sign-in]');
+    const ofLogin = async (parts: Parameters<typeof checkRequest>[0]) => {
+      const events = (await setUp({}, listing)(parts))('policy');
+      return events.filter((event) => 'policy' in event && event.policy === 'login');
+    };
+    const requires = [{ part: 'path', value: '/login, /sign-in' }];
+    expect(await ofLogin({ ...login, target: '/x' })).toMatchObject([
+      { result: { status: 'no-match', requires } },
+    ]);
+    expect(await ofLogin({ ...login, target: '/sign-in' })).toMatchObject([
+      { result: { status: 'most-specific' } },
+    ]);
+    expect(await ofLogin({ ...login, method: 'PUT', target: '/sign-in' })).toMatchObject([
+      { result: { requires: [{ part: 'method', value: 'POST' }] } },
+    ]);
+  });
   test('always, by another reading', async () => {
     expect(await results({ ...login, target: '//login' })).toMatchObject({
       login: { status: 'most-specific' },

@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { addressPartition } from '../../../../src/gateway/core/identity/partition.ts';
+import { KeyBook } from '../../../../src/gateway/keys/key-book.ts';
+import { MemoryKeyStore } from '../../../../src/gateway/keys/memory-key-store.ts';
 import {
   type ExplainedRequest,
   explain,
@@ -7,6 +10,7 @@ import {
 } from '../../../../src/gateway/operations/explain.ts';
 import { DIALECT_NAMES } from '../../../../src/gateway/operations/request-form.ts';
 import type { Override } from '../../../../src/gateway/stores/overrides/override.ts';
+import { keyRecord, observedKeyEvents } from '../../../support/keys.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
@@ -40,6 +44,123 @@ async function explained(request: Partial<ExplainedRequest>, policies = POLICIES
     steps.filter(({ about }) => about === subject).map(({ what }) => what);
   return { on, answer };
 }
+
+test('finds the user and the plan in what filters of Envoy say', async () => {
+  const claims = (claim: string) => `{ metadata: jwt, claim: [payload, ${claim}] }`;
+  const policies = `version: 1
+identity: { sources: [user, ip], user: ${claims('sub')}, plan: ${claims('plan')} }
+default: { limits: [1000/1h], plans: { pro: [2000/1h] } }`;
+  const limitFor = async (metadata: ExplainedRequest['metadata']) => {
+    const { headers } = (await explained({ metadata }, policies)).answer;
+    return headers[headers.indexOf('X-RateLimit-Limit') + 1];
+  };
+  expect(await limitFor({ jwt: { payload: { sub: 'alice', plan: 'pro' } } })).toBe('2000');
+  expect(await limitFor({ jwt: { payload: { plan: 'pro' } } })).toBe('1000');
+  expect(await limitFor(undefined)).toBe('1000');
+});
+
+describe('the plan of a client', () => {
+  const policies = `version: 1
+identity:
+  sources: [api_key, user, ip]
+  plan: { header: x-plan }
+  verified_headers: [x-plan]
+  api_key:
+    keys:
+      - { id: acme, sha256: ${hash('sha256', 'acme-key')}, plan: pro }
+      - { id: globex, sha256: ${hash('sha256', 'globex-key')} }
+default: { limits: [10/1h], plans: { pro: [20/1h] } }`;
+  const saysOf = async (headers: Record<string, string>, proxy = '127.0.0.1') => {
+    const { on } = await explained({ headers: Object.entries(headers), proxy }, policies);
+    return on('identity').filter((what) => /\bplan\b/.test(what));
+  };
+
+  test.each([
+    [
+      { 'x-api-key': 'acme-key' },
+      [
+        'the policy file names the plan pro',
+        'x-plan names no plan',
+        'the key is listed: id:acme (plan pro)',
+      ],
+    ],
+    [
+      { 'x-api-key': 'acme-key', 'x-plan': 'gold' },
+      [
+        'the policy file names the plan pro',
+        'x-plan names the plan gold, which is ignored: the plan of the key comes first',
+        'the key is listed: id:acme (plan pro)',
+      ],
+    ],
+    [{ 'x-api-key': 'globex-key', 'x-plan': 'pro' }, ['x-plan names the plan pro']],
+    [
+      { 'x-user': 'alice', 'x-plan': 'gold' },
+      [
+        'x-plan names the plan gold',
+        'no policy has the plan gold: the limits without a plan apply',
+      ],
+    ],
+    [
+      { 'x-plan': 'pro' },
+      [
+        'x-plan names the plan pro, which is ignored: the client has no listed key, no user and no verified header',
+      ],
+    ],
+    [
+      { 'x-api-key': 'invented', 'x-plan': 'pro' },
+      [
+        'x-plan names the plan pro, which is ignored: the client has no listed key, no user and no verified header',
+      ],
+    ],
+  ])('is told with what names it, and whether it counts: %j', async (headers, expected) => {
+    expect(await saysOf(headers as Record<string, string>)).toEqual(expected);
+  });
+
+  test('is ignored from a proxy that is not trusted', async () => {
+    expect(await saysOf({ 'x-user': 'alice', 'x-plan': 'pro' }, '8.8.8.8')).toEqual([
+      'x-plan names the plan pro, which is ignored: the proxy is not in identity.trusted_proxies',
+    ]);
+  });
+
+  test('may stand in metadata; a file without identity.plan has no line about it', async () => {
+    const inMetadata = `version: 1
+identity: { sources: [user, ip], plan: { metadata: jwt, claim: [payload, plan] } }
+default: { limits: [10/1h], plans: { pro: [20/1h] } }`;
+    const metadata = { jwt: { payload: { plan: 'pro' } } };
+    const request = { headers: [['x-user', 'alice']], metadata } as const;
+    expect((await explained(request, inMetadata)).on('identity')).toContain(
+      'metadata jwt, payload.plan, names the plan pro',
+    );
+    expect((await explained(request)).on('identity').join()).not.toContain('plan');
+  });
+});
+
+test('a key of the store is not looked up without a gateway, and that is said', async () => {
+  const policies = `version: 1
+identity: { api_key: { keys: redis } }
+default: { limits: [10/1h] }`;
+  const said = 'keys in Redis are not looked up here: the key counts as unlisted';
+  const { on } = await explained({ headers: [['x-api-key', 'k']] }, policies);
+  expect(on('identity')).toContain(said);
+  expect((await explained({}, policies)).on('identity')).not.toContain(said);
+});
+
+test('a key of the store that no check has seen is looked up first', async () => {
+  const keys = new KeyBook({
+    ...{ store: new MemoryKeyStore(), events: observedKeyEvents() },
+    ...{ deadlineMs: 10_000, now: () => NOON_MS },
+  });
+  await keys.put([keyRecord('acme', { plan: 'pro' })]);
+  const set = policySetFrom(`version: 1
+identity: { api_key: { keys: redis } }
+default: { limits: [10/1h], plans: { pro: [20/1h] } }`);
+  const headers = [['x-api-key', 'acme']] as const;
+  const { steps } = await explain(
+    { method: 'GET', url: '/', headers, proxy: '127.0.0.1' },
+    { ...freshContext(set, NOON_MS), keys },
+  );
+  expect(steps).toContainEqual({ about: 'identity', what: 'the store names the plan pro' });
+});
 
 test('says which policies apply to a request, and why the others do not', async () => {
   const { on, answer } = await explained({ method: 'POST', url: '/LOGIN?a=b' });

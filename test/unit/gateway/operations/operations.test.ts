@@ -900,9 +900,15 @@ describe('an input', () => {
     restoreMode: { policy: 'login' },
     setLog: { level: 'debug', ...TERMS },
     restoreLog: {},
+    addKey: { id: 'acme' },
+    listKeys: {},
+    changeKeys: { id: 'acme', blocked: true },
+    rotateKey: { id: 'acme' },
+    revokeKeys: { id: 'acme' },
+    importKeys: { keys: [{ id: 'acme', sha256: '0'.repeat(64) }] },
   };
 
-  const OPTIONAL = ['by', 'level'];
+  const OPTIONAL = ['by', 'level', 'blocked'];
 
   test.each(Object.keys(OPERATIONS) as OperationName[])(
     'of %s with a field that is unknown or missing is refused',

@@ -11,6 +11,7 @@ import { NOON_MS } from '../../../support/requests.ts';
 import { observedTelemetry } from '../../../support/telemetry.ts';
 
 const REFUSED = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+const NOPERM = new Error('NOPERM no permissions');
 const ERR = { type: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
 const ACTION = {
   action: 'block',
@@ -191,6 +192,55 @@ const ROWS: readonly Row[] = [
     [],
   ],
   [
+    'keys that were looked up',
+    ({ keys }) => keys.lookedUp(3, 2),
+    undefined,
+    ['key_lookups_total{result="found"} 2', 'key_lookups_total{result="unknown"} 1'],
+  ],
+  [
+    'keys that Redis did not look up in time',
+    ({ keys }) => keys.lookUpsLate(2),
+    { event: 'key_lookups_failed', level: 50, reason: 'timeout', cause: 'unknown' },
+    ['key_lookups_total{result="late"} 2'],
+  ],
+  [
+    'keys that could not be looked up',
+    ({ keys }) =>
+      keys.lookUpsFailed(new StoreError('noperm', 'Redis failed', { cause: NOPERM }), 2),
+    { event: 'key_lookups_failed', level: 50, reason: 'noperm', cause: 'NOPERM no permissions' },
+    ['key_lookups_total{result="failed"} 2'],
+  ],
+  [
+    'an address that invents keys',
+    ({ keys }) => keys.tooManyInvented('i.a'),
+    { event: 'keys_invented', level: 40, client: 'i.a' },
+    ['key_lookups_total{result="invented"} 1'],
+  ],
+  [
+    'an unreadable record of a key, of whose digest no more is told than it takes to find it',
+    ({ keys }) => keys.recordUnreadable(Buffer.alloc(32, 'key').toString('base64url')),
+    { event: 'key_unreadable', level: 50, sha256: '6b65796b6579' },
+    ['key_records_unreadable_total 1'],
+  ],
+  [
+    'missed changes of keys',
+    ({ keys }) => keys.changesMissed(),
+    { event: 'key_changes_missed', level: 30 },
+    ['key_changes_missed_total 1'],
+  ],
+  [
+    'unread changes of keys',
+    ({ keys }) => keys.changesUnread(NOPERM, false),
+    { event: 'key_changes_unread', level: 50, cause: 'NOPERM no permissions' },
+    ['key_changes_unread 1'],
+  ],
+  [
+    'unread changes of keys in an outage, which has a line of its own',
+    ({ keys }) => keys.changesUnread(REFUSED, true),
+    undefined,
+    ['key_changes_unread 1'],
+  ],
+  [
     'an action of an operator',
     ({ operators }) => operators.acted(ACTION),
     { event: 'operator_action', level: 40, ...ACTION },
@@ -328,10 +378,23 @@ const REPEATED: readonly (readonly [string, (telemetry: Telemetry) => void])[] =
   ['salts_not_shared', ({ peers }) => peers.saltsNotShared(REFUSED)],
   ['others_unheard', ({ peers }) => peers.othersUnheard(REFUSED)],
   ['heartbeat_lost', ({ peers }) => peers.heartbeatLost(REFUSED)],
+  ['key_lookups_failed', ({ keys }) => keys.lookUpsLate(1)],
+  ['keys_invented', ({ keys }) => keys.tooManyInvented('i.a')],
+  ['key_unreadable', ({ keys }) => keys.recordUnreadable('q83vAAAA')],
+  ['key_changes_missed', ({ keys }) => keys.changesMissed()],
+  ['key_changes_unread', ({ keys }) => keys.changesUnread(REFUSED, false)],
   ['operator_refused', ({ operators }) => operators.refused()],
   ['overrides_unread', ({ operators }) => operators.overridesUnread(REFUSED)],
   ['overrides_restored', ({ operators }) => operators.overridesRestored(1)],
 ];
+
+test('changes of keys that are read again end that they were unread', async () => {
+  const { telemetry } = observedTelemetry();
+  telemetry.keys.changesUnread(REFUSED, false);
+  telemetry.keys.changesRead();
+  const text = await telemetry.registry.getSingleMetricAsString('headgate_key_changes_unread');
+  expect(text).toContain('\nheadgate_key_changes_unread 0');
+});
 
 test.each(REPEATED)('%s is logged once a minute, and hides no other event', (event, report) => {
   const { clock, events, telemetry } = observedTelemetry();

@@ -11,6 +11,7 @@ import {
   type Denial,
   decide,
 } from '../../../../src/gateway/core/counting/decision.ts';
+import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { compilePolicy } from '../../../../src/gateway/core/policy.ts';
 import { denialLine } from '../../../../src/gateway/denials/denials.ts';
 import { LOG_LINES } from '../../../../src/gateway/telemetry/log-lines.ts';
@@ -81,6 +82,7 @@ const CALLS: Calls = {
     },
     wouldDeny: ({ decisions }) => decisions.wouldDeny(DENIED),
     identified: ({ decisions }) => decisions.identified('ip'),
+    planned: ({ decisions }) => decisions.planned(undefined),
     unmatched: ({ decisions }) => decisions.unmatched(),
     denialRemembered: ({ decisions }) => decisions.denialRemembered(),
     checkFailed: ({ decisions }) => decisions.checkFailed('nginx', ERROR),
@@ -138,6 +140,16 @@ const CALLS: Calls = {
     othersUnheard: ({ peers }) => peers.othersUnheard(ERROR),
     heartbeatLost: ({ peers }) => peers.heartbeatLost(ERROR),
     moreThanReplicas: ({ peers }) => peers.moreThanReplicas(2),
+  },
+  keys: {
+    lookedUp: ({ keys }) => keys.lookedUp(3, 2),
+    lookUpsLate: ({ keys }) => keys.lookUpsLate(2),
+    lookUpsFailed: ({ keys }) => keys.lookUpsFailed(new StoreError('noperm', 'no'), 2),
+    tooManyInvented: ({ keys }) => keys.tooManyInvented('i.a'),
+    recordUnreadable: ({ keys }) => keys.recordUnreadable('q83vAAAA'),
+    changesMissed: ({ keys }) => keys.changesMissed(),
+    changesUnread: ({ keys }) => keys.changesUnread(ERROR, false),
+    changesRead: ({ keys }) => keys.changesRead(),
   },
   operators: {
     acted: ({ operators }) => operators.acted(ACTION),

@@ -41,9 +41,9 @@ function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
   if (check === undefined) return undefined;
   const set = checks
     .flatMap(({ block }) => block)
-    .filter(({ name }) => name === 'header_up')
+    .filter(({ name, args }) => name === 'header_up' && !keepsClients(args))
     .map(({ args: [name = '', value = ''] }) => ({
-      name: name.replace(/^[+-]/, '').toLowerCase(),
+      name: name.replace(/^-/, '').toLowerCase(),
       value,
     }));
   const secret = set.find(({ name }) => name === SECRET_HEADER)?.value;
@@ -58,6 +58,12 @@ function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
     gateways: upstreamsOf(leading).filter((address) => !address.includes('{')),
     refusesAll: !checks.some(passesFailures) && !hasErrorPage(sites, own),
   };
+}
+
+/** A plus adds a value, a third argument replaces a part of it, and a placeholder copies it. */
+function keepsClients([name = '', value = '', replaced]: readonly string[]): boolean {
+  const copied = value.toLowerCase().includes(`header.${name.toLowerCase()}}`);
+  return name.startsWith('+') || replaced !== undefined || copied;
 }
 
 function passesFailures({ block }: CaddyDirective): boolean {

@@ -8,6 +8,7 @@ import {
   readEnvoyFile,
 } from './config.ts';
 import { envoyFindings } from './findings.ts';
+import { ownedBefore } from './owned-headers.ts';
 import { envoyRewrites } from './rewrites.ts';
 import { envoyRoutes, envoySites } from './routes.ts';
 
@@ -25,6 +26,8 @@ export const readEnvoy: ReadProxyFile = ({ file, text }) => {
   };
 };
 
+const NAMESPACES = 'metadata_context_namespaces';
+
 function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undefined {
   const [check] = [...checks, ...headgateFilters(extAuthz, endpoints)];
   if (check === undefined) return undefined;
@@ -37,7 +40,11 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
   return {
     proxy: isGrpc ? 'envoy-grpc' : 'envoy',
     passed: passedBy(filter, isGrpc),
-    owned: new Set(sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? '')),
+    owned: new Set([
+      ...sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? ''),
+      ...ownedBefore(managers.filter(({ check }) => check !== undefined)),
+    ]),
+    ...(isGrpc && { metadata: new Set(listAt(filter, NAMESPACES).map(String)) }),
     secret: textAt(secret, 'value'),
     gateways: endpoints.get(clusterOf(filter) ?? '') ?? [],
     refusesAll: at(filter, 'failure_mode_allow') !== true,

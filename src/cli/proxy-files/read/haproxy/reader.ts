@@ -26,14 +26,20 @@ function factsOf(sections: readonly Section[]): ProxyFacts | undefined {
   return {
     proxy: 'haproxy',
     passed: new Set((check.words[3] ?? '').toLowerCase().split(',')),
-    owned: new Set(rules.flatMap(ownedHeader)),
+    owned: new Set(rules.slice(0, rules.indexOf(check)).flatMap(ownedHeader)),
     secret: rules.flatMap(secretOf)[0],
     gateways: serversOf(gatewayOf(sections)?.lines ?? []),
   };
 }
 
-function ownedHeader({ words: [, action, name] }: Line): string[] {
-  return /^(set|del)-header$/.test(action ?? '') && name !== undefined ? [name.toLowerCase()] : [];
+/** Under a condition, or with a value that has the client's own in it, the proxy does not own the header. */
+function ownedHeader({ words: [, action, name, ...more] }: Line): string[] {
+  if (!/^(set|del)-header$/.test(action ?? '') || name === undefined) return [];
+  const owned = name.toLowerCase();
+  const isConditional = more.some((word) => word === 'if' || word === 'unless');
+  const read = [...more.join(' ').matchAll(/\breq\.f?hdr\(\s*["']?([\w-]+)/gi)];
+  const hasOwn = read.some(([, header]) => header?.toLowerCase() === owned);
+  return isConditional || hasOwn ? [] : [owned];
 }
 
 function secretOf({ words: [, action, value] }: Line): string[] {

@@ -70,7 +70,7 @@ function factsOf(tree: readonly Directive[]): ProxyFacts | undefined {
   const headers = named(block, 'proxy_set_header');
   const nameOf = ({ args: [name = ''] }: Directive) => name.toLowerCase();
   const sent = new Map(headers.map((line) => [nameOf(line), line.args[1] ?? '']));
-  const fromClient = (name: string) => sent.get(name) === `$http_${name.replaceAll('-', '_')}`;
+  const fromClient = (name: string) => CHOSEN_BY_CLIENTS.test(sent.get(name) ?? '');
   const names = Map.groupBy(sent.keys(), fromClient);
   const pages = named(block, 'error_page').flatMap(({ args }) => args);
   const has = (name: string, value: string) =>
@@ -89,6 +89,9 @@ function factsOf(tree: readonly Directive[]): ProxyFacts | undefined {
     secretPlace: headers.find((line) => nameOf(line) === SECRET_HEADER)?.where,
   };
 }
+
+/** Names of variables are the same in upper case. */
+const CHOSEN_BY_CLIENTS = /\$\{?(?:http|arg|cookie)_/i;
 
 const NOT_ASKING = 'does not ask headgate';
 const LOOKS_LIKE_NGINX =

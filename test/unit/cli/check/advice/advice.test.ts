@@ -141,6 +141,14 @@ describe('there is no advice on', () => {
       'another user header',
       identity('sources: [user, ip], user: { header: x-authenticated-user }'),
     ],
+    [
+      'metadata that clients write without the source user',
+      identity('user: { metadata: envoy.lb, claim: user }'),
+    ],
+    [
+      'metadata of a filter that verifies tokens',
+      identity('sources: [user], user: { metadata: envoy.filters.http.jwt_authn, claim: sub }'),
+    ],
     ['authorization as key header', identity('api_key: { header: authorization }')],
     ['the home page next to every path', policies('{ path: / }', '{ path: "/*" }')],
   ])('%s', (_, sections) => expect(rulesIn(sections)).toEqual([]));

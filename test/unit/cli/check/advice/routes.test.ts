@@ -7,7 +7,7 @@ import { policyFileContext } from '../../../../support/policies.ts';
 
 const MOST = 500;
 
-function untried(count: number) {
+function untried(count: number, pathOf = (i: number) => `/p${i}`) {
   const { file } = validatePolicyFile(
     [
       'version: 1',
@@ -16,7 +16,8 @@ function untried(count: number) {
       'policies:',
       ...Array.from(
         { length: count },
-        (_, i) => `  - { name: p${i}, match: { method: GET, path: /p${i} }, limits: [5/1min] }`,
+        (_, i) =>
+          `  - { name: p${i}, match: { method: GET, path: ${pathOf(i)} }, limits: [5/1min] }`,
       ),
     ].join('\n'),
     'policies.yaml',
@@ -36,5 +37,13 @@ test('the first policy that is not tried is the place', () => {
       path: ['policies', MOST],
       message: 'the last 2 policies were not tested for matches and spellings',
     },
+  ]);
+});
+
+test('each path of a list counts', () => {
+  const ten = (i: number) => `[${Array.from({ length: 10 }, (_, j) => `/p${i}-${j}`).join(', ')}]`;
+  expect(untried(MOST / 10, ten)).toEqual([]);
+  expect(untried(MOST / 10 + 3, ten)).toMatchObject([
+    { path: ['policies', MOST / 10], message: expect.stringContaining('the last 3 policies') },
   ]);
 });

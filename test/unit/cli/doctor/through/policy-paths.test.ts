@@ -46,6 +46,12 @@ test('a policy that is off, has no path, or has every path, says nothing of a pa
   expect(pathsOf([])).toEqual({ tried: [], untried: [] });
 });
 
+test('each path of a list is tried, or named if it is a pattern', () => {
+  const paths = pathsOf(['match: { path: [/v1/find, "/v1/:id", /*, /here, /v2/%66ind] }']);
+  expect(tried(paths)).toEqual(['p0 /v1/find', 'p0 /v2/find']);
+  expect(paths.untried).toEqual(['/v1/:id']);
+});
+
 test('the path of the URL itself is asked already', () => {
   expect(tried(pathsOf(['match: { path: /here }', 'match: { path: /there }']))).toEqual([
     'p1 /there',

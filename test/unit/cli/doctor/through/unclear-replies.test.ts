@@ -17,7 +17,7 @@ import {
 const BEFORE = {
   ...{ digests: [], loadedMs: undefined, hasRefused: false, seenHeaders: new Set<string>() },
   outcomes: NO_OUTCOMES,
-  ...{ checks: 10, denied: 5, untrusted: 1, refused: 3 },
+  ...{ checks: 10, denied: 5, untrusted: 1, unknownPlans: 0, refused: 3 },
 };
 
 type Rule = Parameters<typeof found>[0];

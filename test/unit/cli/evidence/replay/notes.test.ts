@@ -83,6 +83,20 @@ test('limits of plans need the key of a client', () => {
   expect(notes({ sources: 'api_key, ip' })).not.toContain(note);
 });
 
+test('limits of plans need the key or the plan of a client', () => {
+  const gold = { sources: 'user, ip', policy: ', plans: { gold: [50/1min] }' };
+  const users = [['user', 'name']] as const;
+  const plans = [...users, ['plan', 'plan']] as const;
+  const identity = ', plan: { metadata: jwt, claim: plan }';
+  const unknown =
+    'Limits of plans were not evaluated: the log does not say which key a client has.';
+  const unread =
+    'The policy file has no identity.plan, so the plans of the log were not used: add it, as a gateway needs it too.';
+  expect(notes({ ...gold, identity, mapping: users })).toEqual([unknown, ALWAYS]);
+  expect(notes({ ...gold, identity, mapping: plans })).toEqual([ALWAYS]);
+  expect(notes({ ...gold, mapping: plans })).toEqual([unread, ALWAYS]);
+});
+
 test('requests without a host matter only to policies that match by host', () => {
   const facts = { withHost: 1_000, withoutHost: 234 };
   expect(notes({ facts, hosts: ['shop', 'admin'] })).toEqual([

@@ -39,6 +39,15 @@ test('a policy file without deny needs no rules', () => {
   expect(failureRulesOf(validFile(fileOf(policy('a', 'path: /a', false))))).toBeUndefined();
 });
 
+test('every path of a list is refused, unless another policy is more specific', () => {
+  const listed = policy('login', 'path: [/login, "/users/:id", /v1/*]', true);
+  const refused = refusedBy(`${listed}, ${policy('me', 'path: [/users/me, /v1/open]', false)}`);
+  for (const path of ['/login', '/users/7', '/v1', '/v1/closed'])
+    expect(refused('GET', path), path).toBe(true);
+  for (const path of ['/', '/users', '/users/me', '/v1/open', '/v2'])
+    expect(refused('GET', path), path).toBe(false);
+});
+
 test('a policy in another mode than enforce refuses nothing', () => {
   for (const mode of ['shadow', 'off']) {
     const written = LOGIN.replace('limits:', `mode: ${mode}, limits:`);
@@ -113,7 +122,7 @@ describe('against the matcher of the gateway', () => {
     .tuple(fc.array(segment, { maxLength: 3 }), fc.boolean())
     .map(([names, open]) => `/${[...names, ...(open ? ['*'] : [])].join('/')}`);
   const entry = fc.record({
-    path,
+    paths: fc.oneof(path, fc.uniqueArray(path, { minLength: 2, maxLength: 3 })),
     methods: fc.constantFrom(undefined, 'GET', 'POST', '[GET, POST]'),
     host: fc.constantFrom(undefined, 'a.example', '*.example'),
     always: fc.boolean(),
@@ -157,15 +166,19 @@ describe('against the matcher of the gateway', () => {
     );
   }, 60_000);
 
-  function written({ path, methods, host, always, refuses }: Entry, i: number): string {
-    const match = [`path: "${path}"`, methods && `method: ${methods}`, host && `host: "${host}"`];
+  function written({ paths, methods, host, always, refuses }: Entry, i: number): string {
+    const match = [
+      `path: ${JSON.stringify(paths)}`,
+      methods && `method: ${methods}`,
+      host && `host: "${host}"`,
+    ];
     const text = policy(`p${i}`, match.filter((each) => !!each).join(', '), refuses);
     return always ? text.replace('limits:', 'always: true, limits:') : text;
   }
 });
 
 interface Entry {
-  readonly path: string;
+  readonly paths: string | readonly string[];
   readonly methods: string | undefined;
   readonly host: string | undefined;
   readonly always: boolean;

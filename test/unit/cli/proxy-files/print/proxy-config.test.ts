@@ -55,6 +55,38 @@ default: { limits: [{ rate: 9/1h, algorithm: fixed-window, unit: tokens, reserve
   },
 );
 
+test('only Envoy over gRPC sends metadata of filters, and only what the policy file names', () => {
+  const policies = `
+version: 1
+identity:
+  sources: [user, ip]
+  user: { metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] }
+  plan: { metadata: "a:b]", claim: plan }
+default: { limits: [1/1h], plans: { pro: [9/1h] } }`;
+  for (const proxy of PROXIES) {
+    const text = proxyConfigOf(proxy, policies);
+    if (proxy !== 'envoy-grpc') expect(text).toBe(proxyConfigOf(proxy, BY_ADDRESS));
+  }
+  const { http_filters } = managerOf(proxyConfigOf('envoy-grpc', policies));
+  const check = http_filters.find(({ name }) => name === 'headgate.ext_authz');
+  expect(check?.typed_config.metadata_context_namespaces).toEqual([
+    'envoy.filters.http.jwt_authn',
+    'a:b]',
+  ]);
+});
+
+interface HttpManager {
+  readonly http_filters: readonly {
+    readonly name: string;
+    readonly typed_config: { readonly metadata_context_namespaces?: unknown };
+  }[];
+}
+
+function managerOf(text: string): HttpManager {
+  const { static_resources } = parse(text);
+  return static_resources.listeners[0].filter_chains[0].filters[0].typed_config;
+}
+
 test('there is a file for every proxy', () => {
   expect(PROXIES).toEqual(Object.keys(FILES));
 });

@@ -45,6 +45,18 @@ test('names the line and the policy', async () => {
   ]);
 });
 
+test('a list of paths can be avoided at each, and is for those that it names', async () => {
+  const listed = policies
+    .replace('path: /login }', 'path: [/login, /sign-in] }')
+    .replace('path: "/api/*" }', 'path: ["/api/*", /join] }');
+  const to = (path: string) => avoided(`location /old/ { rewrite ^ ${path} last; } ${ALL}`, listed);
+  expect(await to('/sign-in')).toEqual(['login']);
+  expect(await to('/join')).toEqual(['api']);
+  // Somebody wrote /join for what clients send, and /api/* for anything.
+  expect(await avoided(`rewrite ^/join$ /login last; ${ALL}`, listed)).toEqual([]);
+  expect(await avoided(`rewrite ^/api/join$ /login last; ${ALL}`, listed)).toEqual(['login']);
+});
+
 describe('a rewrite', () => {
   test.each([
     ['of a location', `location /old/ { rewrite ^ /login last; } ${ALL}`, 'login'],

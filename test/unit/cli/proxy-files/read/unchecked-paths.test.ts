@@ -52,6 +52,22 @@ describe('nothing is found', () => {
   });
 });
 
+test('a policy with a list is named for each of its paths, other than those of everything', () => {
+  const file = validFile(`version: 1
+default: { limits: [1000/1h] }
+policies: [{ name: login, match: { path: [/*, /login, /sign-in] }, limits: [5/5min] }]
+`);
+  const found = (path: string, open: string) =>
+    uncheckedPaths(
+      [{ hosts: undefined, paths: [path], choose: (each) => to(each === open) }],
+      file,
+    );
+  expect(found('/sign-in', '/sign-in')).toMatchObject([
+    { message: expect.stringContaining('policy login limits such requests') },
+  ]);
+  expect(found('/other', '/other')).toEqual([]);
+});
+
 test('a path that the file of the proxy names is unchecked if it is passed on so', () => {
   const choose = (path: string) => to(path === '/users/42');
   expect(findings(choose)).toEqual([]);

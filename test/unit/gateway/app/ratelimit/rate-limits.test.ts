@@ -13,6 +13,7 @@ import type { Denials } from '../../../../../src/gateway/denials/denials.ts';
 import type { AnsweredCall } from '../../../../../src/gateway/ratelimit/call.ts';
 import type { Pending } from '../../../../../src/gateway/server/handler.ts';
 import { NO_TRACING, type Tracing } from '../../../../../src/gateway/telemetry/tracing/tracing.ts';
+import { policySetFrom } from '../../../../support/policies.ts';
 import { NOON_MS } from '../../../../support/requests.ts';
 import { observedTelemetry } from '../../../../support/telemetry.ts';
 import { temporaryFile } from '../../../../support/temporary.ts';
@@ -45,6 +46,7 @@ async function open(settings: NodeJS.ProcessEnv, tracing: Tracing = NO_TRACING) 
   const now = () => NOON_MS;
   const shared = await createSharedState({
     ...{ environment, telemetry, resources, now },
+    policies: { current: policySetFrom('{ version: 1, default: { limits: [5/1h] } }') },
     monitor: monitorStore(telemetry, now),
     onReset: () => {},
   });

@@ -6,6 +6,7 @@ import {
   type PeerListenerOptions,
 } from '../../../../../src/gateway/app/redis/peer-listener.ts';
 import {
+  KEYS_CHANNEL,
   OVERRIDES_CHANNEL,
   QUERIES_CHANNEL,
   RESET_CHANNEL,
@@ -24,7 +25,7 @@ function setUp({ refuses = '' } = {}) {
   });
   const denialCache = { enable: vi.fn(), disable: vi.fn(), forget: vi.fn() };
   const gateways = { channels: [QUERIES_CHANNEL, 'reply'], onMessage: vi.fn() };
-  const events = { onReset: vi.fn(), onOverridesChanged: vi.fn() };
+  const events = { onReset: vi.fn(), onOverridesChanged: vi.fn(), onKeysChanged: vi.fn() };
   const othersUnheard = vi.fn();
   const restoreSalts = vi.fn(async () => {
     throw new Error('Redis failed');
@@ -54,7 +55,7 @@ test('denials are cached only while resets arrive', async () => {
   expect(othersUnheard).not.toHaveBeenCalled();
 });
 
-test.each([RESET_CHANNEL, OVERRIDES_CHANNEL, SALTS_CHANNEL])(
+test.each([RESET_CHANNEL, OVERRIDES_CHANNEL, KEYS_CHANNEL, SALTS_CHANNEL])(
   'an account that may not subscribe to %s is reported',
   async (channel) => {
     const { connect, denialCache, othersUnheard } = setUp({ refuses: channel });
@@ -79,18 +80,24 @@ test('of more than 50 resets in a second, each still clears the cached denials',
   expect(events.onReset).toHaveBeenCalledTimes(50);
 });
 
-test('overrides are read on each connection and each change, ten times a second at most', async () => {
-  const { connect, events, hear } = setUp();
-  await connect();
-  expect(events.onOverridesChanged).toHaveBeenCalledOnce();
-  for (let i = 0; i < 50; i++) hear(OVERRIDES_CHANNEL, '');
-  expect(events.onOverridesChanged).toHaveBeenCalledOnce();
-  vi.advanceTimersByTime(100);
-  expect(events.onOverridesChanged).toHaveBeenCalledTimes(2);
-  vi.advanceTimersByTime(1_000);
-  hear(OVERRIDES_CHANNEL, '');
-  expect(events.onOverridesChanged).toHaveBeenCalledTimes(3);
-});
+test.each([
+  ['overrides', OVERRIDES_CHANNEL, 'onOverridesChanged'],
+  ['changes of keys', KEYS_CHANNEL, 'onKeysChanged'],
+] as const)(
+  '%s are read on each connection and each change, ten times a second at most',
+  async (_, channel, event) => {
+    const { connect, events, hear } = setUp();
+    await connect();
+    expect(events[event]).toHaveBeenCalledOnce();
+    for (let i = 0; i < 50; i++) hear(channel, '');
+    expect(events[event]).toHaveBeenCalledOnce();
+    vi.advanceTimersByTime(100);
+    expect(events[event]).toHaveBeenCalledTimes(2);
+    vi.advanceTimersByTime(1_000);
+    hear(channel, '');
+    expect(events[event]).toHaveBeenCalledTimes(3);
+  },
+);
 
 test('queries and their replies go to the part that answers them', () => {
   const { events, gateways, hear } = setUp();

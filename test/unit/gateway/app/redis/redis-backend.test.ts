@@ -46,6 +46,7 @@ describe('the place of a gateway before Redis answers', () => {
       events: {
         onReset() {},
         onOverridesChanged() {},
+        onKeysChanged() {},
         onUnsettled() {},
         replyTo: async () => undefined,
       },

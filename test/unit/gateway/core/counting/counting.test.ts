@@ -51,6 +51,7 @@ function setUp(yaml: string, answer: Answer = 'admit') {
         .filter(Boolean)
         .join(' '),
     observer: {
+      planned: (plan) => reported.push(`plan ${plan}`),
       identified: (kind) => reported.push(`identified ${kind}`),
       untrustedProxy: () => reported.push('untrusted proxy'),
       headersIgnored: (names) => reported.push(`ignored ${names.join()}`),

@@ -12,7 +12,6 @@ test('a listed client is found by the partition of its requests', () => {
   expect(clients.get(listedKeyPartition('acme'))).toEqual({ id: 'acme', plan: 'pro' });
   expect(clients.get(listedKeyPartition('globex'))).toEqual({ id: 'globex', plan: undefined });
   expect(clients.get('k.unlisted')).toBeUndefined();
-  expect(clients.size).toBe(2);
 });
 
 test.each([
@@ -22,5 +21,5 @@ test.each([
   [['pro', 'basic', 'pro'], undefined],
 ])('a client whose keys have the plans %j has the plan %s', (plans, plan) => {
   const clients = compileListedClients(plans.map((each) => ({ id: 'acme', sha256, plan: each })));
-  expect([...clients.values()]).toEqual([{ id: 'acme', plan }]);
+  expect(clients.get(listedKeyPartition('acme'))).toEqual({ id: 'acme', plan });
 });

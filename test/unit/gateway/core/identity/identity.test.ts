@@ -25,11 +25,13 @@ const listedKey = (key: string, id = 'alice', plan?: string) => ({
 });
 
 function resolver(config: Partial<IdentityConfig> = {}) {
-  const resolve = compileIdentity({
+  const { identify } = compileIdentity({
     sources: ['api_key', CF_CONNECTING_IP, 'ip'],
     apiKeyHeader: 'x-api-key',
     apiKeys: [listedKey('listed')],
-    userHeader: 'x-user',
+    keysInStore: false,
+    user: { header: 'x-user' },
+    plan: undefined,
     trustedProxies: compileAddressSet(['loopback', '10.0.0.0/8']),
     forwardedHeader: 'x-forwarded-for',
     ipv6Prefixes: [64],
@@ -38,7 +40,7 @@ function resolver(config: Partial<IdentityConfig> = {}) {
     verifiedHeaders: [],
     ...config,
   });
-  return (parts: Parameters<typeof checkRequest>[0]) => resolve(checkRequest(parts), AT_NOON);
+  return (parts: Parameters<typeof checkRequest>[0]) => identify(checkRequest(parts), AT_NOON);
 }
 
 /** The partition of the address that a request is counted by. */

@@ -38,6 +38,7 @@ describe('a CheckRequest', () => {
       headers: { 'the key': 'the value,the raw_value' },
       peer: 'the address',
       contextExtensions: { 'the key': 'the value' },
+      hasFilterMetadata: true,
     });
   });
 
@@ -68,6 +69,7 @@ describe('a CheckRequest', () => {
           headers: latin1Map(http.headers),
           peer: latin1(peer),
           contextExtensions: extensions,
+          hasFilterMetadata: false,
         });
       }),
     );

@@ -1,0 +1,35 @@
+/** Finds the clients of keys that the store keeps by what operators write. */
+import { hash } from 'node:crypto';
+import { StoreError } from '../core/counting/store.ts';
+import { listedKeyPartition } from '../core/identity/partition.ts';
+import { digestOf } from '../keys/stored-keys.ts';
+import type { Gateway } from './running-gateway.ts';
+
+type Known = Pick<Gateway, 'policies' | 'keys' | 'now'>;
+
+/** The partition of a client whose key the store has, by its id or by the key itself. Keys of the policy file take precedence. */
+export async function storedPartition(text: string, gateway: Known): Promise<string | undefined> {
+  const { keysInStore, sources, apiKeys } = gateway.policies.current.naming;
+  const [, form, value = ''] = /^(id|key):(.+)$/s.exec(text) ?? [];
+  if (!keysInStore || !sources.includes('api_key') || form === undefined) return undefined;
+  if (form === 'key') return partitionOfKey(value, gateway);
+  if (apiKeys.some(({ id }) => id === value)) return undefined;
+  const partition = listedKeyPartition(value);
+  const { keys } = gateway;
+  try {
+    return (await keys.ofId(value)).length > 0 ? partition : undefined;
+  } catch (error) {
+    // What was found before names the client too.
+    if (!(error instanceof StoreError) || keys.clientOf(partition) === undefined) throw error;
+    return partition;
+  }
+}
+
+/** An ended key counts as unlisted. */
+async function partitionOfKey(key: string, { keys, policies, now }: Known) {
+  const sha256 = hash('sha256', key, 'hex');
+  if (policies.current.naming.apiKeys.some((each) => each.sha256 === sha256)) return undefined;
+  const digest = digestOf(sha256);
+  const found = keys.find(digest) ?? (await keys.ofDigests([digest]))[0];
+  return found !== undefined && now() < found.endsMs ? found.partition : undefined;
+}
