@@ -31,7 +31,8 @@ export function examinePolicies(
     const { cloudflare, isWritten } = valid;
     const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
     const diagnostics = valid.place([...valid.notes, ...advice]);
-    return { file, policies: policySet.policies.length, diagnostics };
+    const { policies, keysInStore } = policySet;
+    return { file, policies: policies.length, keysInStore, diagnostics };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     return { file, policies: undefined, diagnostics: error.diagnostics };
