@@ -15,6 +15,7 @@ import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
 import { adviceOnRoutes } from './routes.ts';
 import { adviceOnTrust } from './trust.ts';
+import { adviceOnVouched } from './vouched.ts';
 
 /** `readNamed` reads the policy file itself; it may be standard input. */
 export function examinePolicies(
@@ -54,5 +55,6 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
     ...adviceOnKeys(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),
+    ...adviceOnVouched(file),
   ];
 }

@@ -142,10 +142,6 @@ describe('there is no advice on', () => {
       identity('sources: [user, ip], user: { header: x-authenticated-user }'),
     ],
     [
-      'metadata that clients write without the source user',
-      identity('user: { metadata: envoy.lb, claim: user }'),
-    ],
-    [
       'metadata of a filter that verifies tokens',
       identity('sources: [user], user: { metadata: envoy.filters.http.jwt_authn, claim: sub }'),
     ],
@@ -221,6 +217,41 @@ test('plans of keys that are not read are not reported', () => {
   expect(rulesIn(`${text}, default: { limits: [1/1h], plans: { pro: [2/1h] } }`)).toEqual([
     'keys-not-read',
   ]);
+});
+
+test.each([
+  ['a listed key', `api_key: { keys: [{ ${KEY} }] }`, '1/1h'],
+  ['a key of Redis', 'api_key: { keys: redis }', '1/1h'],
+  ['a user', 'sources: [user, ip], user: { header: x-login }', '1/1h'],
+  ['a verified header', 'verified_headers: [x-org]', '{ rate: 1/1h, per: "header:x-org" }'],
+])('a plan that %s can have is read', (_, text, limit) => {
+  const plan = 'plan: { metadata: envoy.filters.http.jwt_authn, claim: [payload, "a.b/plan"] }';
+  const sections = `identity: { ${text}, ${plan} }, default: { limits: [${limit}], plans: { pro: [${limit}] } }`;
+  expect(rulesIn(sections)).toEqual([]);
+});
+
+test('the header of the plan makes nobody known, nor does a header that clients write', () => {
+  const of = (verified: string) =>
+    rulesIn(
+      `identity: { plan: { header: x-plan }, verified_headers: [x-plan${verified}] }, default: { limits: [{ rate: 1/1h, per: "header:x-plan" }, { rate: 1/1h, per: "header:x-org" }], plans: { pro: [9/1h] } }`,
+    );
+  expect(of('')).toEqual(['plan-without-effect']);
+  expect(of(', x-org')).toEqual([]);
+});
+
+test('metadata of users without the source user is not read, whoever writes it', () => {
+  expect(rulesIn(identity('user: { metadata: envoy.lb, claim: user }'))).toEqual(['user-not-read']);
+});
+
+test('a claim is one name with a dot only where a filter has names inside names', () => {
+  const of = (metadata: string, claim: string) =>
+    rulesIn(
+      `${DEFAULT}, identity: { sources: [user, ip], user: { metadata: ${metadata}, claim: ${claim} } }`,
+    );
+  expect(of('envoy.filters.http.jwt_authn', 'payload.sub')).toEqual(['claim-with-dot']);
+  expect(of('envoy.filters.http.jwt_authn', '[payload, "https://a.example/plan"]')).toEqual([]);
+  expect(of('envoy.filters.http.jwt_authn', '"https://a.example/plan"')).toEqual([]);
+  expect(of('my.filter', 'payload.sub')).toEqual([]);
 });
 
 test('an unknown plan of a key file is reported where the file is named', () => {
