@@ -254,6 +254,35 @@ test('a claim is one name with a dot only where a filter has names inside names'
   expect(of('my.filter', 'payload.sub')).toEqual([]);
 });
 
+test('a plan is suggested only if keys have it and policies, too', () => {
+  const found = (keys: readonly string[], ...plans: string[]) => {
+    const listed = keys.map(
+      (plan) => `{ id: ${plan}, plan: ${plan}, sha256: ${hash('sha256', plan, 'hex')} }`,
+    );
+    const entries = plans.map(
+      (plan, i) =>
+        `{ name: p${i}, match: { path: /${i} }, limits: [1/1h], plans: { ${plan}: [9/1h] } }`,
+    );
+    const sections = `identity: { api_key: { keys: [${listed.join(', ')}] } }, ${DEFAULT}, policies: [${entries.join(', ')}]`;
+    return diagnosticsIn(`{ version: 1, ${sections} }`).map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  };
+  const unknown =
+    'identity.api_key.keys[0].plan: no policy has limits for the plan "premuim" of the key "premuim"';
+  const unheld = (at: number, plan: string) =>
+    `policies[${at}].plans.${plan}: no listed key has this plan`;
+  expect(found(['premuim'], 'premium', 'premum')).toEqual([
+    unknown,
+    unheld(0, 'premium'),
+    unheld(1, 'premum'),
+  ]);
+  expect(found(['premuim', 'premium'], 'premium', 'premum')).toEqual([
+    `${unknown}, did you mean "premium"?`,
+    `${unheld(1, 'premum')}, did you mean "premium"?`,
+  ]);
+});
+
 test('an unknown plan of a key file is reported where the file is named', () => {
   const text = `{ version: 1, identity: { api_key: { keys: keys.yaml } }, ${DEFAULT} }`;
   const context = policyFileContext(`- { ${KEY}, plan: pro }`);
