@@ -1011,6 +1011,13 @@ describe('Redis', () => {
     expect((await diagnose(['--redis'], ports)).code).toBe(3);
   });
 
+  test('that keeps keys is missed if the policy file has keys: redis', async () => {
+    const keys =
+      'version: 1\nidentity: { api_key: { keys: redis } }\ndefault: { limits: [9/1h] }\n';
+    const diagnosis = await diagnose(['--policies', fileWith(keys)], await freePorts());
+    expect([complaints(diagnosis), diagnosis.code]).toEqual([['keys-not-kept'], 0]);
+  });
+
   test('that does not answer is an error', async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
     const diagnosis = await diagnose([], { ...(await freePorts()), HEADGATE_REDIS_URL: url });

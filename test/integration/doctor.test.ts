@@ -1,5 +1,5 @@
 /** `headgate check --redis` with servers in every state that it distinguishes. */
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { levelOf } from '../../src/cli/doctor/redis/diagnostics.ts';
@@ -235,6 +235,23 @@ testWithOwnRedis(
     ]);
   },
 );
+
+testWithOwnRedis('says that keys: redis needs appendonly, if a policy file has it', async () => {
+  await using redis = await startServer();
+  const file = join(temporaryFolder(), 'policies.yaml');
+  writeFileSync(
+    file,
+    'version: 1\nidentity: { api_key: { keys: redis } }\ndefault: { limits: [1/1h] }\n',
+  );
+  const about = async (policies: string, ...files: string[]) => {
+    const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies };
+    const { stdout } = await runCommand(['check', '--redis', ...files], { env });
+    return stdout.includes('warning: keeps API keys (keys: redis), and appendonly is off');
+  };
+  expect([await about(file), await about('', file), await about('')]).toEqual([true, true, false]);
+  await asAdmin(redis, ['CONFIG', 'SET', 'appendonly', 'yes']);
+  expect(await about(file)).toBe(false);
+});
 
 testWithOwnRedis('reports a frozen server in one line, with exit code 1', async () => {
   await using redis = await startRedis();

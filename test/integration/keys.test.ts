@@ -150,6 +150,17 @@ test('a database is imported, again and again; broken lines are named', async ()
     `0 keys added, 0 changed, ${count} unchanged`,
   );
   expect(await statusOf('key-77')).toBe(200);
+  const odd = lines.map((line) => line.replace('"pro"', '"prop"')).join('\n');
+  const last = JSON.stringify({ id: 'old', sha256: '0'.repeat(64), expires: '2020-01-31' });
+  // The first broken line makes the command fail, after the rest is imported.
+  expect((await headgate(['keys', 'import', '-'], `${odd}\n${last}`)).said).toBe(
+    [
+      `1 key added, ${count} changed, 0 unchanged; 1 line refused`,
+      `warning: ${count} keys, first c0 in line 1: no policy has the plan "prop", did you mean "pro"?; until one has, the ordinary limits apply; the plans are pro`,
+      'warning: 1 key, first old in line 2347: the end has passed, so such a key counts as unlisted',
+      `${LOST}\n`,
+    ].join('\n'),
+  );
   const page = JSON.parse(await done('keys', 'list', '--limit', '1000', '-o', 'json'));
   const next = JSON.parse(
     await done('keys', 'list', '--limit', '1000', '--after', page.next, '-o', 'json'),

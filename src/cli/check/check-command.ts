@@ -2,10 +2,17 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { ConfigError } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { readText } from '../../gateway/config/text-file.ts';
 import { commandEnvironment } from '../environment/commands.ts';
-import { countOf, DIAGNOSTIC_FORMS, type DiagnosticForm } from '../output/diagnostics.ts';
+import {
+  countOf,
+  DIAGNOSTIC_FORMS,
+  type DiagnosticForm,
+  type ExaminedFile,
+} from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, linesIn, say } from '../output/output.ts';
+import { examinePolicies } from './advice/examine-policies.ts';
 import { checkDocument } from './advice/rules-document.ts';
 import { checkFiles as examineFiles, STANDARD_INPUT } from './check-files.ts';
 
@@ -54,15 +61,15 @@ async function check(files: readonly string[], flags: CheckFlags, command: Comma
   const { policies, rateLimit } = environment;
   const served = [policies, ...(rateLimit?.config === undefined ? [] : [rateLimit.config])];
   const named = files.length > 0 || redis ? files : served;
-  if (named.length > 0) await checkFiles(named, flags, environment);
-  if (redis) await checkRedis(environment);
+  const examined = named.length > 0 ? await checkFiles(named, flags, environment) : [];
+  if (redis) await checkRedis(environment, examined);
 }
 
 async function checkFiles(
   files: readonly string[],
   flags: CheckFlags,
   { cloudflareRanges, rateLimit }: Environment,
-): Promise<void> {
+): Promise<readonly ExaminedFile[]> {
   const mergeDomains = flags.mergeDomains === true || rateLimit?.mergesDomains === true;
   const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
   const nowMs = Date.now();
@@ -74,16 +81,23 @@ async function checkFiles(
       `headgate: --strict: ${warnings} warning${warnings === 1 ? '' : 's'} treated as errors`,
     );
   if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID_CONFIG;
+  return examined;
 }
 
-/** Keeps the exit code of an invalid file. */
-async function checkRedis({ redis: target, ...environment }: Environment): Promise<void> {
+/** Keeps the exit code of an invalid file. Without named files, the file that serve reads says whether Redis keeps keys. */
+async function checkRedis(
+  { redis: target, ...environment }: Environment,
+  named: readonly ExaminedFile[],
+): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
   // Loaded only now, because most checks need no client of Redis.
   const { levelOf } = await import('../doctor/redis/diagnostics.ts');
   const { examineRedis } = await import('../doctor/redis/examine-redis.ts');
+  const files =
+    named.length > 0 ? named : [examinePolicies(environment, Date.now(), (path) => readText(path))];
+  const keysInStore = files.some((file) => file.keysInStore === true);
   let canCount = true;
-  const examination = examineRedis({ ...environment, target, now: Date.now });
+  const examination = examineRedis({ ...environment, target, now: Date.now, keysInStore });
   for await (const diagnostic of examination) {
     if (diagnostic.severity === 'error') canCount = false;
     say(`${diagnostic.file}: ${levelOf(diagnostic)}: ${diagnostic.message}`);

@@ -36,6 +36,10 @@ const SETTING_FINDINGS = {
     '`--redis` was given, but no setting names a Redis.',
     'Set `HEADGATE_REDIS_URL`.',
   ),
+  'keys-not-kept': warning(
+    'The policy file has `keys: redis`, and no setting names a Redis. The gateway keeps the keys in its memory, and they are lost when it ends.',
+    'Set `HEADGATE_REDIS_URL`. If the gateway has this setting, run headgate doctor with its settings.',
+  ),
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 /** About running programs and their machine. Their errors have another exit code than those of the configuration. */

@@ -1,6 +1,7 @@
 import { ConfigError, type Diagnostic, type Severity } from '../../gateway/config/diagnostic.ts';
 import {
   everyEntry,
+  keySources,
   type PolicyEntry,
   type ValidFile,
 } from '../../gateway/config/policy-file/valid-file.ts';
@@ -67,7 +68,8 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   yield* planFindings(gateway);
   for (const file of flags.proxyFile) yield* proxyFindings(file, valid?.file, environment);
   yield* portFindings(environment);
-  yield* redisFindings(environment, flags.redis === true);
+  const keysInStore = valid !== undefined && keySources(valid.file.identity).inStore;
+  yield* redisFindings(environment, { isNeeded: flags.redis === true, keysInStore });
   if (flags.through === undefined) return;
   const target = targetOf(flags.through, flags.host);
   const { url } = target;
@@ -133,15 +135,18 @@ async function* proxyFindings(
 
 async function* redisFindings(
   { redis: target, storeTimeoutMs, replicas, workers }: Environment,
-  isNeeded: boolean,
+  { isNeeded, keysInStore }: { readonly isNeeded: boolean; readonly keysInStore: boolean },
 ): AsyncGenerator<Diagnostic> {
   if (target === undefined) {
     if (isNeeded) yield found('no-redis', 'HEADGATE_REDIS_URL', 'is not set');
+    else if (keysInStore)
+      yield found('keys-not-kept', 'HEADGATE_REDIS_URL', 'is not set, and keys: redis needs it');
     return;
   }
   // Loaded only now, because without Redis no client of it is needed.
   const { examineRedis } = await import('./redis/examine-redis.ts');
-  yield* examineRedis({ target, storeTimeoutMs, replicas, workers, now: Date.now });
+  const options = { storeTimeoutMs, replicas, workers, keysInStore };
+  yield* examineRedis({ ...options, target, now: Date.now });
 }
 
 const TONES: Readonly<Record<Severity, Tone>> = {

@@ -6,7 +6,7 @@ import { type ChangeFlags, operatorName } from '../ops-client/gateway-options.ts
 import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT, EXIT_USAGE } from '../output/exit-codes.ts';
 import { complain, type OutputFlags, print, terminalLine } from '../output/output.ts';
-import { keyBatches } from './key-lines.ts';
+import { type KeyLine, keyBatches } from './key-lines.ts';
 import { warningLines } from './key-text.ts';
 
 type ImportFlags = ChangeFlags & OutputFlags & { readonly reason?: string };
@@ -18,6 +18,7 @@ export async function importKeys(file: string, flags: ImportFlags): Promise<void
   const name = file === '-' ? 'standard input' : file;
   const total = { added: 0, changed: 0, unchanged: 0, refused: 0 };
   const warnings = new Set<string>();
+  const doubts = new Map<string, Doubt>();
   const progress = terminalLine();
   const onMistake = (line: number | undefined, message: string) => {
     total.refused++;
@@ -33,6 +34,11 @@ export async function importKeys(file: string, flags: ImportFlags): Promise<void
       total.added += done.added;
       total.changed += done.changed;
       total.unchanged += done.unchanged;
+      for (const { index, message } of done.doubtful) {
+        const { keys, first } = doubts.get(message) ?? { keys: 0, first: batch[index] };
+        // There may be as many plans as lines.
+        if (keys > 0 || doubts.size < MOST_MISTAKES) doubts.set(message, { keys: keys + 1, first });
+      }
       for (const each of done.warnings) warnings.add(each);
       progress?.(totalText(total));
     }
@@ -43,11 +49,18 @@ export async function importKeys(file: string, flags: ImportFlags): Promise<void
   } finally {
     progress?.('');
   }
-  print(flags.output, { ...total, warnings: [...warnings] }, () => [
-    totalText(total),
-    ...warningLines([...warnings]),
-  ]);
+  const all = [...[...doubts].map(doubtText), ...warnings];
+  print(flags.output, { ...total, warnings: all }, () => [totalText(total), ...warningLines(all)]);
   if (total.refused > 0) process.exitCode = EXIT_FAULT;
+}
+
+interface Doubt {
+  readonly keys: number;
+  readonly first: KeyLine | undefined;
+}
+
+function doubtText([message, { keys, first }]: readonly [string, Doubt]): string {
+  return `${plural(keys, 'key')}, first ${first?.key.id} in line ${first?.number}: ${message}`;
 }
 
 type Counted = 'added' | 'changed' | 'unchanged' | 'refused';

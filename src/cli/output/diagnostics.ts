@@ -8,6 +8,8 @@ export interface ExaminedFile {
   readonly policies: number | undefined;
   /** Number of limits in place of policies, if it is a rate limit file. Undefined if it is invalid. */
   readonly limits?: number | undefined;
+  /** The policy file has `keys: redis`. */
+  readonly keysInStore?: boolean;
   readonly diagnostics: readonly Diagnostic[];
 }
 

@@ -23,6 +23,7 @@ export function banner(
     ...(rateLimit === undefined ? [] : [`  limits    ${limitsFrom(rateLimit)}`]),
     ...(check === undefined ? [] : [`  policies  ${environment.policies} (${names})`]),
     ...storeLines(environment.redis, store, policies.current.policies),
+    ...(environment.redis === undefined && policies.current.keysInStore ? [KEYS_LOST] : []),
     ...replicasLines(environment, gateways),
     ...(check === undefined ? [] : [tryLine(environment, check)]),
   ];
@@ -71,6 +72,7 @@ const CONSEQUENCES = {
 } as const;
 const MOST_NAMES = 20;
 const INDENT = ' '.repeat(12);
+const KEYS_LOST = `${INDENT}API KEYS ARE LOST when this process ends (keys: redis): set HEADGATE_REDIS_URL to keep them`;
 
 /** If the store does not count yet, the lines say what happens to requests until it does. */
 function storeLines(

@@ -1,17 +1,20 @@
 import { printable } from '../core/printable.ts';
 import { CHARGING_RULES } from './charging-rules.ts';
+import { IDENTITY_RULES } from './identity-rules.ts';
 import { POLICY_RULES } from './policy-rules.ts';
 import { RATELIMIT_RULES } from './ratelimit-rules.ts';
 import type { Severity as RuleSeverity, RuleText } from './rule-text.ts';
 
 export type Rule =
   | keyof typeof POLICY_RULES
+  | keyof typeof IDENTITY_RULES
   | keyof typeof CHARGING_RULES
   | keyof typeof RATELIMIT_RULES;
 
 /** Scripts and annotations use the ids of rules, so a released id never changes. `docs/check.md` lists them. */
 export const RULES: Readonly<Record<Rule, RuleText>> = {
   ...POLICY_RULES,
+  ...IDENTITY_RULES,
   ...CHARGING_RULES,
   ...RATELIMIT_RULES,
 };

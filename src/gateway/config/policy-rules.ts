@@ -143,30 +143,6 @@ export const POLICY_RULES = {
     'A loopback address is exempt. If another process on the same machine connects to your proxy, such as a tunnel, all of its clients have this address and no limit applies to them.',
     'Remove the entry, or exempt an API key instead.',
   ),
-  'credentials-as-user': warning(
-    '`identity.user.header` is `authorization`, which clients set themselves. A client that changes its value counts as another user.',
-    'Name a header that your authenticating proxy sets, such as `x-user`. For bearer tokens, set `identity.api_key.header: authorization` instead.',
-  ),
-  'plan-from-client': warning(
-    '`identity.plan.header` is a header that clients set themselves: `authorization`, `proxy-authorization`, or that of the API key. So clients choose their plan.',
-    'Name a header that your proxy sets in every request, such as `x-plan`.',
-  ),
-  'metadata-from-client': warning(
-    '`identity.user` or `identity.plan` names metadata whose values clients write, such as what a filter of Envoy copies from headers. So clients choose who they are.',
-    'Name metadata of a filter that verifies, such as `envoy.filters.http.jwt_authn`.',
-  ),
-  'keys-not-read': warning(
-    'API keys are listed, and `identity.sources` does not list `api_key`.',
-    'Add it to the sources, or remove the keys.',
-  ),
-  'plan-unknown': warning(
-    'A listed key has a plan, and no policy has limits for this plan.',
-    'Correct the name of the plan.',
-  ),
-  'plan-unheld': warning(
-    'A policy has limits for a plan, no listed key has this plan, and neither Redis nor a proxy can give it to a client.',
-    'Correct the name of the plan, or remove it.',
-  ),
   'plan-below-none': warning(
     'A limit of a plan is lower than what a client without a key gets. Clients of the plan get more if they leave out their key.',
     'Raise the limit of the plan, or lower that of the policy.',

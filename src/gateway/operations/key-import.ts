@@ -1,12 +1,14 @@
 /** Copies keys from a database into the store, by their digests. Running it again changes nothing. */
 import { listedKeyPartition } from '../core/identity/partition.ts';
-import { digestOf, type KeyRecord } from '../keys/stored-keys.ts';
+import { digestOf, type KeyRecord, sha256Of } from '../keys/stored-keys.ts';
 import { audited } from './changes.ts';
 import { momentIn } from './key-end.ts';
-import { requireStoredKeys, warningsOf } from './key-report.ts';
+import { doubtsOf, placeWarnings, requireStoredKeys } from './key-report.ts';
 import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { ImportedKey } from './schemas/keys.ts';
+
+const SHOWN_DIGITS = 12;
 
 /** Keys that cannot be taken are refused alone: the others of the call are written. */
 export async function importKeys(
@@ -19,8 +21,10 @@ export async function importKeys(
   const fresh = { isBlocked: false, addedMs: gateway.now() };
   const added = new Map<string, KeyRecord>();
   const replaced = new Map<string, KeyRecord>();
-  const unchanged: Pick<KeyRecord, 'digest'>[] = [];
+  const unchanged: KeyRecord[] = [];
   const refused: Output<'importKeys'>['refused'] = [];
+  const doubtful: typeof refused = [];
+  const doubtsAbout = doubtsOf(gateway);
   let changed = 0;
   for (const [index, each] of given.entries()) {
     const digest = digests[index] as string;
@@ -29,8 +33,12 @@ export async function importKeys(
     const known = taken.get(digest) ?? kept[index];
     const message = mistakeIn(each, known);
     const record = { ...recordOf(each, known ?? fresh), digest };
-    if (message !== undefined) refused.push({ index, message });
-    else if (known === undefined || !isSame(known, record)) {
+    if (message !== undefined) {
+      refused.push({ index, message });
+      continue;
+    }
+    doubtful.push(...doubtsAbout(record).map((doubt) => ({ index, message: doubt })));
+    if (known === undefined || !isSame(known, record)) {
       if (known !== undefined) changed++;
       taken.set(digest, record);
     } else unchanged.push(record);
@@ -45,13 +53,15 @@ export async function importKeys(
   }
   // An import that stopped may have written them, and not have said so.
   await keys.announce(unchanged);
-  const warnings = warningsOf(gateway, written);
-  return { added: added.size, changed, unchanged: unchanged.length, refused, warnings };
+  const warnings = placeWarnings(gateway, [...written, ...unchanged]);
+  const counts = { added: added.size, changed, unchanged: unchanged.length };
+  return { ...counts, refused, doubtful, warnings };
 }
 
 function mistakeIn({ id, expires }: ImportedKey, known: KeyRecord | undefined): string | undefined {
   if (known !== undefined && known.id !== id) {
-    return 'another id has this key: revoke it there first (headgate keys revoke)';
+    const there = `${known.id} --sha256 ${sha256Of(known).slice(0, SHOWN_DIGITS)}`;
+    return `another id has this key: revoke it there first (headgate keys revoke ${there})`;
   }
   if (typeof expires !== 'string' || momentIn(expires) !== undefined) return undefined;
   return 'expires: must be a date such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z';

@@ -50,11 +50,18 @@ export function termsText(terms: Terms): string {
 }
 
 export function warningsOf(gateway: Gateway, keys: readonly KeyRecord[]): string[] {
+  return [
+    ...planWarnings(gateway, new Set(keys.flatMap(({ plan }) => plan ?? []))),
+    ...placeWarnings(gateway, keys),
+  ];
+}
+
+/** About where the keys are kept and listed. */
+export function placeWarnings(gateway: Gateway, keys: readonly KeyRecord[]): string[] {
   const { naming } = gateway.policies.current;
   const ids = new Set(keys.map(({ id }) => id));
   const inFile = new Set(naming.apiKeys.map(({ id }) => id).filter((id) => ids.has(id)));
   return [
-    ...planWarnings(gateway, new Set(keys.flatMap(({ plan }) => plan ?? []))),
     ...(inFile.size > 0
       ? [
           `the policy file lists keys of ${listText([...inFile])} too: those keep the plan of the file`,
@@ -65,6 +72,19 @@ export function warningsOf(gateway: Gateway, keys: readonly KeyRecord[]): string
       : []),
   ];
 }
+
+/** What is odd about keys that are taken nevertheless. */
+export function doubtsOf(gateway: Gateway): (record: KeyRecord) => string[] {
+  const ofPlans = new Map<string | undefined, string[]>([[undefined, []]]);
+  const nowMs = gateway.now();
+  return ({ plan, endsMs }) => {
+    const ofPlan = ofPlans.get(plan) ?? planWarnings(gateway, new Set([plan as string]));
+    ofPlans.set(plan, ofPlan);
+    return endsMs <= nowMs ? [...ofPlan, ENDED] : ofPlan;
+  };
+}
+
+const ENDED = 'the end has passed, so such a key counts as unlisted';
 
 function planWarnings({ policies }: Gateway, used: ReadonlySet<string>): string[] {
   const known = new Set(policies.current.policies.flatMap(({ plans }) => [...plans.keys()]));

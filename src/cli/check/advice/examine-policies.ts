@@ -15,6 +15,7 @@ import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
 import { adviceOnRoutes } from './routes.ts';
 import { adviceOnTrust } from './trust.ts';
+import { adviceOnVouched } from './vouched.ts';
 
 /** `readNamed` reads the policy file itself; it may be standard input. */
 export function examinePolicies(
@@ -31,7 +32,8 @@ export function examinePolicies(
     const { cloudflare, isWritten } = valid;
     const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
     const diagnostics = valid.place([...valid.notes, ...advice]);
-    return { file, policies: policySet.policies.length, diagnostics };
+    const { policies, keysInStore } = policySet;
+    return { file, policies: policies.length, keysInStore, diagnostics };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     return { file, policies: undefined, diagnostics: error.diagnostics };
@@ -53,5 +55,6 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
     ...adviceOnKeys(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),
+    ...adviceOnVouched(file),
   ];
 }

@@ -9,12 +9,23 @@ import {
 } from '../../../gateway/config/policy-file/valid-file.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
-  const keys = [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
+  const held = new Set(file.keys.flatMap(({ plan }) => plan ?? []));
+  const known = everyEntry(file).flatMap(({ entry: { plans } }) => Object.keys(plans));
+  // A name that is on one side only may be the misspelled one.
+  const sure = known.filter((plan) => held.has(plan));
+  const keys = [
+    ...unknownPlans(file, known, sure),
+    ...unreadKeys(file),
+    ...unheldPlans(file, sure),
+  ];
   return [...keys, ...everyEntry(file).flatMap(plansBelow)];
 }
 
-function unknownPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
-  const known = [fallback, ...entries].flatMap(({ plans }) => Object.keys(plans));
+function unknownPlans(
+  { identity, keys }: ValidFile,
+  known: readonly string[],
+  sure: readonly string[],
+): DiagnosticDraft[] {
   const unknown = new Set(
     keys.flatMap(({ plan }) => plan ?? []).filter((plan) => !known.includes(plan)),
   );
@@ -24,7 +35,7 @@ function unknownPlans({ identity, keys, fallback, entries }: ValidFile): Diagnos
     return {
       rule: 'plan-unknown',
       path: ['identity', 'api_key', 'keys', ...(isInline ? [index, 'plan'] : [])],
-      message: `no policy has limits for the plan "${plan}" of the key "${keys[index]?.id}"${hint(plan, known)}`,
+      message: `no policy has limits for the plan "${plan}" of the key "${keys[index]?.id}"${hint(plan, sure)}`,
     };
   });
 }
@@ -36,19 +47,18 @@ function unreadKeys({ identity, keys }: ValidFile): DiagnosticDraft[] {
   return [{ rule: 'keys-not-read', path: ['identity', 'api_key', 'keys'], message }];
 }
 
-function unheldPlans(file: ValidFile): DiagnosticDraft[] {
+function unheldPlans(file: ValidFile, sure: readonly string[]): DiagnosticDraft[] {
   const { identity, keys } = file;
   // keys-not-read is reported already.
   if (keys.length > 0 && !identity.sources.includes('api_key')) return [];
   if (keySources(identity).inStore || identity.plan !== undefined) return [];
-  const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
   return everyEntry(file).flatMap(({ entry: { plans }, at }) =>
     Object.keys(plans)
-      .filter((plan) => !held.includes(plan))
+      .filter((plan) => !sure.includes(plan))
       .map((plan) => ({
         rule: 'plan-unheld',
         path: [...at, 'plans', plan],
-        message: `no listed key has this plan${hint(plan, held)}`,
+        message: `no listed key has this plan${hint(plan, sure)}`,
       })),
   );
 }

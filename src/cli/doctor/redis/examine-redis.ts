@@ -18,6 +18,8 @@ export interface ExamineOptions {
   readonly replicas: number;
   /** Each worker of a gateway counts as a gateway. */
   readonly workers: number;
+  /** Redis keeps API keys, too. */
+  readonly keysInStore?: boolean;
 }
 
 /** Says whether gateways can count in a Redis, and how well. It takes seconds per server at most. */
@@ -37,7 +39,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Dia
 
 async function* serverExamination(
   { address }: CountingServer,
-  { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,
+  { target, storeTimeoutMs, now, keysInStore, ...gateways }: ExamineOptions,
 ): AsyncGenerator<Diagnostic> {
   const server = serverTarget(target, address);
   let reached: Contact | undefined;
@@ -55,7 +57,7 @@ async function* serverExamination(
       yield warning(
         `${rightText('+info')}; without it, its version, memory and role are not examined`,
       );
-    } else yield* serverFindings(info, target);
+    } else yield* serverFindings(info, { ...target, keysInStore });
     yield* accessFindings(server, reached);
     yield* paceFindings({ client, storeTimeoutMs, now });
     yield* replicaFindings(reached, gateways);

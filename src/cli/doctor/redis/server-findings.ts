@@ -44,13 +44,17 @@ function kindOf(info: ServerInfo): RedisTarget['kind'] {
   return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
 
+interface Use extends Pick<RedisTarget, 'kind' | 'tls'> {
+  readonly keysInStore?: boolean | undefined;
+}
+
 export function* serverFindings(
   info: ServerInfo,
-  { kind, tls }: Pick<RedisTarget, 'kind' | 'tls'>,
+  { kind, tls, keysInStore = false }: Use,
 ): Generator<Diagnostic> {
   yield* versionFindings(info, tls);
   yield* memoryFindings(info);
-  yield* persistenceFindings(info);
+  yield* persistenceFindings(info, keysInStore);
   if (kind !== 'single' && info.number('connected_slaves') === 0) {
     yield note('has no replica: if it fails, its counters are lost');
   }
@@ -114,8 +118,14 @@ function* memoryFindings(info: ServerInfo): Generator<Diagnostic> {
   }
 }
 
-/** Counting does not need persistence, but problems with it may prevent counting. */
-function* persistenceFindings(info: ServerInfo): Generator<Diagnostic> {
+/** Counting does not need persistence, and API keys do. Problems with it may prevent counting. */
+function* persistenceFindings(info: ServerInfo, keysInStore: boolean): Generator<Diagnostic> {
+  // INFO does not say whether the server makes snapshots.
+  if (keysInStore && info.text('aof_enabled') === '0') {
+    yield warning(
+      'keeps API keys (keys: redis), and appendonly is off: if it crashes, keys that are newer than its last snapshot are lost, and all keys if it makes none; set appendonly to yes',
+    );
+  }
   if (info.text('rdb_last_bgsave_status') === 'err') {
     yield warning(
       'could not save its last snapshot and may therefore refuse writes (MISCONF): check its disk',
@@ -123,8 +133,11 @@ function* persistenceFindings(info: ServerInfo): Generator<Diagnostic> {
   }
   const delayed = info.number('aof_delayed_fsync');
   if (delayed > 0) {
+    const remedy = keysInStore
+      ? 'API keys need appendonly, so give it a faster disk'
+      : 'counters do not need appendonly, so turn it off';
     yield warning(
-      `waited for its disk ${delayed} ${delayed === 1 ? 'time' : 'times'} (aof_delayed_fsync): counters do not need appendonly, so turn it off`,
+      `waited for its disk ${delayed} ${delayed === 1 ? 'time' : 'times'} (aof_delayed_fsync): ${remedy}`,
     );
   }
 }

@@ -134,7 +134,9 @@ const keyFile = z
 
 const inStore = z
   .string()
-  .regex(/^redis$/, KEYS)
+  .regex(/^redis$/, {
+    error: ({ input }) => `${KEYS}${hint(String(input).toLowerCase(), ['redis'])}`,
+  })
   .meta({ title: 'redis' });
 
 const keyList = z.array(z.union([inStore, keyFile, keyEntry], KEYS)).refine((list) => {

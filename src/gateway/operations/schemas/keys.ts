@@ -173,6 +173,9 @@ export const IMPORT_KEYS = {
     refused: z
       .array(z.object({ index: count, message: z.string() }))
       .describe('Keys that were left out, by their places in `keys` from 0, and why.'),
+    doubtful: z
+      .array(z.object({ index: count, message: z.string() }))
+      .describe('Keys that were taken, and have ended or have a plan that no policy has.'),
     warnings,
   }),
 } satisfies Operation;

@@ -184,3 +184,16 @@ test('the user of the URL is sent, and not printed; the host is that of another 
   ]);
   expect(out.join()).not.toMatch(/p%40ss|p@ss|Basic/);
 });
+
+test('keys: redis without a Redis is a warning', async () => {
+  const policies = GOOD.replace(
+    'sources: [ip]',
+    'sources: [api_key, ip], api_key: { keys: redis }',
+  );
+  const { out, code } = await run({ policies });
+  expect(out).toContain(
+    'HEADGATE_REDIS_URL: warning keys-not-kept: is not set, and keys: redis needs it',
+  );
+  expect(code).toBe(0);
+  expect(findingsIn((await run()).out)).not.toContain('warning keys-not-kept');
+});

@@ -59,7 +59,12 @@ test('keys that cannot be taken are named, and the others are added', async () =
   ];
   const { refused, added, changed, unchanged } = await operate('importKeys', { keys: given });
   expect(refused).toEqual([
-    { index: 0, message: expect.stringMatching(/another id has this key: revoke it there first/) },
+    {
+      index: 0,
+      message: expect.stringMatching(
+        /another id has this key: revoke it there first \(headgate keys revoke acme --sha256 [0-9a-f]{12}\)/,
+      ),
+    },
     { index: 1, message: expect.stringMatching(/^expires: must be a date/) },
     { index: 4, message: expect.stringMatching(/another id has this key/) },
   ]);
@@ -68,6 +73,31 @@ test('keys that cannot be taken are named, and the others are added', async () =
     ['acme', undefined],
     ['initech', 'pro'],
   ]);
+});
+
+test('keys of an unknown plan and keys that have ended are named, in each import', async () => {
+  const { operate } = setUp();
+  const given = [
+    key('acme', { plan: 'pro' }),
+    key('globex', { plan: 'prop' }),
+    key('initech', { plan: 'prop', expires: '2020-01-31' }),
+    key('globex', { plan: 'prop' }),
+  ];
+  const plan =
+    'no policy has the plan "prop", did you mean "pro"?; until one has, the ordinary limits apply; the plans are pro';
+  const ended = 'the end has passed, so such a key counts as unlisted';
+  for (const added of [3, 0]) {
+    expect(await operate('importKeys', { keys: given })).toMatchObject({
+      added,
+      doubtful: [
+        { index: 1, message: plan },
+        { index: 2, message: plan },
+        { index: 2, message: ended },
+        { index: 3, message: plan },
+      ],
+      warnings: ['this gateway has no Redis: the keys are lost when it ends'],
+    });
+  }
 });
 
 test('an import has 1 to 500 keys', async () => {

@@ -142,10 +142,6 @@ describe('there is no advice on', () => {
       identity('sources: [user, ip], user: { header: x-authenticated-user }'),
     ],
     [
-      'metadata that clients write without the source user',
-      identity('user: { metadata: envoy.lb, claim: user }'),
-    ],
-    [
       'metadata of a filter that verifies tokens',
       identity('sources: [user], user: { metadata: envoy.filters.http.jwt_authn, claim: sub }'),
     ],
@@ -220,6 +216,70 @@ test('plans of keys that are not read are not reported', () => {
   const text = `identity: { sources: [ip], api_key: { keys: [{ ${KEY} }] } }`;
   expect(rulesIn(`${text}, default: { limits: [1/1h], plans: { pro: [2/1h] } }`)).toEqual([
     'keys-not-read',
+  ]);
+});
+
+test.each([
+  ['a listed key', `api_key: { keys: [{ ${KEY} }] }`, '1/1h'],
+  ['a key of Redis', 'api_key: { keys: redis }', '1/1h'],
+  ['a user', 'sources: [user, ip], user: { header: x-login }', '1/1h'],
+  ['a verified header', 'verified_headers: [x-org]', '{ rate: 1/1h, per: "header:x-org" }'],
+])('a plan that %s can have is read', (_, text, limit) => {
+  const plan = 'plan: { metadata: envoy.filters.http.jwt_authn, claim: [payload, "a.b/plan"] }';
+  const sections = `identity: { ${text}, ${plan} }, default: { limits: [${limit}], plans: { pro: [${limit}] } }`;
+  expect(rulesIn(sections)).toEqual([]);
+});
+
+test('the header of the plan makes nobody known, nor does a header that clients write', () => {
+  const of = (verified: string) =>
+    rulesIn(
+      `identity: { plan: { header: x-plan }, verified_headers: [x-plan${verified}] }, default: { limits: [{ rate: 1/1h, per: "header:x-plan" }, { rate: 1/1h, per: "header:x-org" }], plans: { pro: [9/1h] } }`,
+    );
+  expect(of('')).toEqual(['plan-without-effect']);
+  expect(of(', x-org')).toEqual([]);
+});
+
+test('metadata of users without the source user is not read, whoever writes it', () => {
+  expect(rulesIn(identity('user: { metadata: envoy.lb, claim: user }'))).toEqual(['user-not-read']);
+});
+
+test('a claim is one name with a dot only where a filter has names inside names', () => {
+  const of = (metadata: string, claim: string) =>
+    rulesIn(
+      `${DEFAULT}, identity: { sources: [user, ip], user: { metadata: ${metadata}, claim: ${claim} } }`,
+    );
+  expect(of('envoy.filters.http.jwt_authn', 'payload.sub')).toEqual(['claim-with-dot']);
+  expect(of('envoy.filters.http.jwt_authn', '[payload, "https://a.example/plan"]')).toEqual([]);
+  expect(of('envoy.filters.http.jwt_authn', '"https://a.example/plan"')).toEqual([]);
+  expect(of('my.filter', 'payload.sub')).toEqual([]);
+});
+
+test('a plan is suggested only if keys have it and policies, too', () => {
+  const found = (keys: readonly string[], ...plans: string[]) => {
+    const listed = keys.map(
+      (plan) => `{ id: ${plan}, plan: ${plan}, sha256: ${hash('sha256', plan, 'hex')} }`,
+    );
+    const entries = plans.map(
+      (plan, i) =>
+        `{ name: p${i}, match: { path: /${i} }, limits: [1/1h], plans: { ${plan}: [9/1h] } }`,
+    );
+    const sections = `identity: { api_key: { keys: [${listed.join(', ')}] } }, ${DEFAULT}, policies: [${entries.join(', ')}]`;
+    return diagnosticsIn(`{ version: 1, ${sections} }`).map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  };
+  const unknown =
+    'identity.api_key.keys[0].plan: no policy has limits for the plan "premuim" of the key "premuim"';
+  const unheld = (at: number, plan: string) =>
+    `policies[${at}].plans.${plan}: no listed key has this plan`;
+  expect(found(['premuim'], 'premium', 'premum')).toEqual([
+    unknown,
+    unheld(0, 'premium'),
+    unheld(1, 'premum'),
+  ]);
+  expect(found(['premuim', 'premium'], 'premium', 'premum')).toEqual([
+    `${unknown}, did you mean "premium"?`,
+    `${unheld(1, 'premum')}, did you mean "premium"?`,
   ]);
 });
 

@@ -24,8 +24,9 @@ function infoOf(fields: Readonly<Record<string, string>>): ServerInfo {
 function complaints(
   fields: Readonly<Record<string, string>>,
   kind: 'single' | 'cluster' = 'single',
+  keysInStore = false,
 ): string[] {
-  return [...serverFindings(infoOf(fields), { kind, tls: false })]
+  return [...serverFindings(infoOf(fields), { kind, tls: false, keysInStore })]
     .filter(({ severity }) => severity !== 'fine')
     .map((each) => `${levelOf(each)}: ${each.message}`);
 }
@@ -92,5 +93,18 @@ test('reports a missing replica behind sentinels and in a cluster', () => {
   expect(complaints({ connected_slaves: '0' })).toEqual([]);
   expect(complaints({ connected_slaves: '0' }, 'cluster')).toEqual([
     'note: has no replica: if it fails, its counters are lost',
+  ]);
+});
+
+test('says that API keys need appendonly, if Redis keeps some', () => {
+  const withKeys = (fields: Readonly<Record<string, string>>) => complaints(fields, 'single', true);
+  expect(complaints({ aof_enabled: '0' })).toEqual([]);
+  expect(withKeys({ aof_enabled: '1' })).toEqual([]);
+  expect(withKeys({})).toEqual([]);
+  expect(withKeys({ aof_enabled: '0' })).toEqual([
+    'warning: keeps API keys (keys: redis), and appendonly is off: if it crashes, keys that are newer than its last snapshot are lost, and all keys if it makes none; set appendonly to yes',
+  ]);
+  expect(withKeys({ aof_enabled: '1', aof_delayed_fsync: '3' })).toEqual([
+    'warning: waited for its disk 3 times (aof_delayed_fsync): API keys need appendonly, so give it a faster disk',
   ]);
 });
