@@ -36,7 +36,7 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
     ['now', stateText(client)],
     ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
     ...unsettledFacts(client),
-    ...listed.map(({ what }) => ['file', what]),
+    ...listed.map(({ what, is_in_store: isKey }) => [isKey ? 'key' : 'file', what]),
     ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
     ...overrides.flatMap((override) =>
       override.about === 'client' ? [['override', inForceText(override, nowMs)]] : [],

@@ -102,7 +102,7 @@ export function compileApiKeys({
 const BLOCKED_IN_STORE = {
   address: undefined,
   expiresMs: Number.POSITIVE_INFINITY,
-  place: 'headgate keys',
+  isInStore: true,
 };
 
 export function storedKey(

@@ -388,8 +388,39 @@ describe('the client of a key of the store', () => {
     await operate('changeKeys', { id: 'acme', blocked: true });
     expect(await operate('inspect', { client: 'id:acme' })).toMatchObject({
       access: 'blocked',
-      listed: [{ list: 'block', entry: 'key acme', what: 'headgate keys blocks key acme' }],
+      listed: [
+        {
+          ...{ list: 'block', entry: 'key acme', is_in_store: true },
+          what: 'key acme is blocked (headgate keys): headgate keys change acme --unblock',
+        },
+      ],
     });
+  });
+
+  test('is told what blocked it, and whether it still does', async () => {
+    const { operate, visit, keys } = setUp(IN_STORE);
+    const { key } = await operate('addKey', { id: 'acme' });
+    await operate('changeKeys', { id: 'acme', blocked: true });
+    const { denial } = await visit({ headers: { 'x-api-key': key } });
+    const decision = async () => operate('decision', { id: denial?.id });
+    const found = await decision();
+    expect(found).toMatchObject({
+      ...{ blocked_by: 'key', blocked_key: 'acme' },
+      cause:
+        'the key is blocked in this gateway (headgate keys); still blocked: headgate keys change acme --unblock',
+    });
+    expect(found).not.toHaveProperty('listed_at');
+    const { clients } = await operate('top');
+    expect(clients).toMatchObject([
+      { cause: 'the key was blocked in this gateway (headgate keys)' },
+    ]);
+    keys.isDown = true;
+    expect((await decision()).cause).toBe('the key was blocked in this gateway (headgate keys)');
+    keys.isDown = false;
+    await operate('changeKeys', { id: 'acme', blocked: false });
+    expect((await decision()).cause).toBe(
+      'the key was blocked in this gateway (headgate keys); it has been unblocked or revoked since',
+    );
   });
 
   test('is found by what checks know while the store is down', async () => {
