@@ -1,6 +1,5 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
 
-import { StoreError } from '../core/counting/store.ts';
 import { isInForce } from '../core/identity/access-lists.ts';
 import { isOfMany } from '../core/identity/partition.ts';
 import { modeOf } from '../core/overrides.ts';
@@ -22,6 +21,7 @@ import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import { endedOverrideOf, listedFields, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import { isKeyBlocked } from './stored-client.ts';
 import { clientText } from './texts.ts';
 
 /** A client that was last denied longer ago is not listed. */
@@ -71,7 +71,7 @@ export async function describeDecision(
   const ended = override === undefined && endedOverrideOf(names, overrides, listedClients);
   const policy = policies.current.policies.find(({ name }) => name === report.policy);
   return {
-    ...shownReport(gateway, report, await isKeyBlocked(gateway, report)),
+    ...shownReport(gateway, report, await isKeyBlocked(gateway, report.blocked_key)),
     asked_for: id,
     ...(now && { now }),
     ...(isReset && { is_reset: true }),
@@ -129,17 +129,6 @@ export function noLongerKept(id: string, { client, latest }: Forgotten): Operati
     'not_found',
     `the decision ${id} is no longer kept, because its client ${client} was denied often since; the log may have it. The last denial of the client is ${latest}.`,
   );
-}
-
-/** Undefined if the denial is not that of a blocked key, or if the store does not say. */
-async function isKeyBlocked({ keys }: Gateway, { blocked_key: id }: DenialReport) {
-  if (id === undefined) return undefined;
-  try {
-    return (await keys.ofId(id)).some(({ isBlocked }) => isBlocked);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return undefined;
-  }
 }
 
 function blockFields(gateway: Gateway, report: DenialReport, isKeyBlocked: boolean | undefined) {

@@ -33,3 +33,17 @@ async function partitionOfKey(key: string, { keys, policies, now }: Known) {
   const found = keys.find(digest) ?? (await keys.ofDigests([digest]))[0];
   return found !== undefined && now() < found.endsMs ? found.partition : undefined;
 }
+
+/** Whether the store keeps a blocked key of this id. Undefined without an id, or if the store fails. */
+export async function isKeyBlocked(
+  { keys }: Pick<Gateway, 'keys'>,
+  id: string | undefined,
+): Promise<boolean | undefined> {
+  if (id === undefined) return undefined;
+  try {
+    return (await keys.ofId(id)).some(({ isBlocked }) => isBlocked);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return undefined;
+  }
+}

@@ -397,6 +397,17 @@ describe('the client of a key of the store', () => {
     });
   });
 
+  test('is not unblocked as if an override blocked it', async () => {
+    const { operate } = setUp();
+    await operate('addKey', { id: 'acme' });
+    const unblock = () => operate('unblock', { client: 'id:acme', by: 'ada' });
+    await expect(unblock()).rejects.toThrow(/^no operator blocked this client; if it is over/);
+    await operate('changeKeys', { id: 'acme', blocked: true });
+    await expect(unblock()).rejects.toMatchObject(
+      failure('not_found', /its key is blocked \(headgate keys\): .* keys change acme --unblock$/),
+    );
+  });
+
   test('is told what blocked it, and whether it still does', async () => {
     const { operate, visit, keys } = setUp(IN_STORE);
     const { key } = await operate('addKey', { id: 'acme' });
