@@ -182,8 +182,12 @@ function found(page) {
 }
 
 /** What lists its key, and until when. @param {Inspection} inspection */
-function keyLine({ key_source: source, key_ends: ends }) {
+function keyLine({ key_source: source, key_ends: ends, ended_key: ended }) {
   if (source === undefined) return false;
+  if (ended !== undefined && ends !== undefined) {
+    const key = [`The key of id:${ended} ended `, timeOf(ends)];
+    return h('p', { key: 'listed' }, ...key, ', so requests count for their address.');
+  }
   const end = ends !== undefined && [', until ', timeOf(ends)];
   return h('p', { key: 'listed' }, `The key is in ${KEY_SOURCES[source]}`, end, '.');
 }
@@ -198,7 +202,14 @@ const UNKNOWN =
   'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';
 
 /** What happens to its next request. @param {Inspection} inspection @returns {Child} */
-function stateOf({ access, limits: rows, limits_unavailable: unread }) {
+function stateOf({
+  access,
+  limits: rows,
+  limits_unavailable: unread,
+  ended_key: ended,
+  client_id: id,
+}) {
+  if (ended !== undefined && id !== undefined) return 'No request counts for it.';
   if (access === 'blocked')
     return [tag('blocked', 'wrong'), ' Every request is denied, whatever remains of its limits.'];
   if (access === 'exempt') return [tag('exempt'), ' Every request passes, and none is counted.'];

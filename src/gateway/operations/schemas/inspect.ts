@@ -20,6 +20,10 @@ export const INSPECT = {
       'What lists the key: the policy file, Redis or, without Redis, this gateway. Absent for other clients.',
     ),
     key_ends: optional(time, 'When the key ends; absent if it has no end.'),
+    ended_key: optional(
+      z.string(),
+      'Present if all keys of the client, or the key that was asked for, have ended, so that requests count for their address: the id of the key.',
+    ),
     access: optional(
       z.enum(['exempt', 'blocked']),
       'What overrides and the policy file make of the client. Absent: its limits apply.',

@@ -461,7 +461,16 @@ describe('the client of a key of the store', () => {
     const { operate } = setUp();
     const { key } = await operate('addKey', { id: 'acme', expires: '1d' });
     vi.setSystemTime(NOON_MS + DAY_MS);
-    expect((await operate('inspect', { client: `key:${key}` })).client).toMatch(/^k\./);
+    const shown = await operate('inspect', { client: `key:${key}` });
+    expect(shown).toMatchObject({
+      ...{ client: expect.stringMatching(/^k\./), ended_key: 'acme' },
+      key_ends: at(NOON_MS + DAY_MS),
+    });
+    expect(shown.limits).not.toEqual([]);
+    const ofId = await operate('inspect', { client: 'id:acme' });
+    expect(ofId).toMatchObject({ client_id: 'acme', ended_key: 'acme', limits: [] });
+    await operate('addKey', { id: 'acme', another: true });
+    expect(await operate('inspect', { client: 'id:acme' })).not.toHaveProperty('ended_key');
   });
 
   test.each(['id:nobody', 'id:file'])('%s is no client', async (client) => {
