@@ -53,6 +53,10 @@ export const policyFields = {
 export const listedClient = {
   client_id: optional(z.string(), 'The id of a listed key, as in the policy file.'),
   plan: optional(z.string(), 'The plan of a listed key.'),
+  is_plan_unknown: optional(
+    z.literal(true),
+    'Present if no policy has that plan, so that the limits without a plan apply.',
+  ),
 };
 
 export const listedReportSchema = z.object({

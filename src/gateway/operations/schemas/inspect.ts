@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';
-import { client, count, listedReportSchema, optional, policyMode, time } from './fields.ts';
+import {
+  client,
+  count,
+  listedClient,
+  listedReportSchema,
+  optional,
+  policyMode,
+  time,
+} from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const INSPECT = {
@@ -13,8 +21,7 @@ export const INSPECT = {
   input: z.strictObject({ client }),
   output: z.object({
     client: z.string().describe('Its name in the log and in lists.'),
-    client_id: optional(z.string(), 'The id of a listed key.'),
-    plan: optional(z.string(), 'The plan of a listed key.'),
+    ...listedClient,
     key_source: optional(
       z.enum(['file', 'redis', 'memory']),
       'What lists the key: the policy file, Redis or, without Redis, this gateway. Absent for other clients.',

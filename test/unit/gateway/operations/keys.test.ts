@@ -1,6 +1,7 @@
 /** What operators do with keys of the store, on a gateway in this process. */
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { clientText } from '../../../../src/gateway/operations/texts.ts';
 import { operatedGateway } from '../../../support/operated-gateway.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';
@@ -395,6 +396,16 @@ describe('the client of a key of the store', () => {
         },
       ],
     });
+  });
+
+  test('with a plan that no policy has is shown so', async () => {
+    const { operate } = setUp();
+    await operate('addKey', { id: 'acme', plan: 'premuim' });
+    const shown = await operate('inspect', { client: 'id:acme' });
+    expect(shown).toMatchObject({ plan: 'premuim', is_plan_unknown: true });
+    expect(clientText(shown)).toBe('id:acme (plan premuim, which no policy has)');
+    await operate('changeKeys', { id: 'acme', plan: 'pro' });
+    expect(clientText(await operate('inspect', { client: 'id:acme' }))).toBe('id:acme (plan pro)');
   });
 
   test('is not unblocked as if an override blocked it', async () => {
