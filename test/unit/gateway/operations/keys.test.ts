@@ -375,7 +375,7 @@ describe('the client of a key of the store', () => {
     ]);
     vi.setSystemTime(NOON_MS + DAY_MS + 3_600_000);
     expect(await identityOf()).toEqual([
-      'api_key identifies the client; the key is not listed, so the address is charged too',
+      'api_key identifies the client; the key counts as unlisted, so the address is charged too',
       'ip is not used: an earlier source identifies the client',
       expect.stringMatching(
         /^the store has the key: id:acme until .* UTC, 60 min ago, so it is not listed now$/,
@@ -396,6 +396,19 @@ describe('the client of a key of the store', () => {
         },
       ],
     });
+  });
+
+  test('is not called unknown while the store is down', async () => {
+    const { operate, keys } = setUp(IN_STORE);
+    const { key } = await operate('addKey', { id: 'acme' });
+    const unread = 'the key could not be looked up: Redis did not answer, or the address has';
+    const explained = async (sent: string) => {
+      const { steps } = await operate('explain', { url: '/', headers: { 'x-api-key': sent } });
+      return steps.some(({ what }) => what.startsWith(unread));
+    };
+    expect([await explained(key), await explained('invented')]).toEqual([false, false]);
+    keys.isDown = true;
+    expect(await explained(key)).toBe(true);
   });
 
   test('with a plan that no policy has is shown so', async () => {
