@@ -167,6 +167,7 @@ function found(page) {
     h('p', { class: 'buttons' }, actions(page, client)),
     inspection && h('p', { key: 'state' }, stateOf(inspection)),
     inspection && keyLine(inspection),
+    inspection?.is_plan_unseen && h('p', { key: 'plan', class: 'quiet' }, UNSEEN_PLAN),
     h(
       'ul',
       { class: 'plain' },
@@ -197,6 +198,9 @@ const KEY_SOURCES = {
   redis: 'Redis',
   memory: 'this gateway, and lost with it',
 };
+
+const UNSEEN_PLAN =
+  'The proxy names the plan of each request, which is not known here: these are the limits without a plan.';
 
 const UNKNOWN =
   'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';

@@ -26,6 +26,9 @@ const KINDS: Readonly<Record<string, string>> = {
 const UNKNOWN_ADDRESS =
   'whether exempt or block names this client is unknown, because they list addresses and this is a pseudonym: show the client by its address';
 
+const UNSEEN_PLAN =
+  'the proxy names the plan of each request, which is not known here: these are the limits without a plan';
+
 export function inspectionText(client: Output<'inspect'>, nowMs: number): string[] {
   const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
   const { limits_unavailable: unavailable } = client;
@@ -37,6 +40,7 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
   const facts = columns([
     ['client', `${name}${client.client}, ${kind}`],
     ...keyFacts(client, nowMs),
+    ...(client.is_plan_unseen ? [['plan', UNSEEN_PLAN]] : []),
     ['now', stateText(client)],
     ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
     ...unsettledFacts(client),

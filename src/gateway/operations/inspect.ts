@@ -53,6 +53,8 @@ export async function inspectClient(
     client: partition,
     ...listedFields(partition, gateway.policies.current.listedClients),
     ...keyFields(partition, gateway, ended),
+    ...(ended === undefined &&
+      isPlanOfProxy(partition, gateway) && { is_plan_unseen: true as const }),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
     listed: [...listed, ...(blocking ? [blocking] : [])],
@@ -73,6 +75,13 @@ export async function inspectClient(
     denials: denials.slice(0, MOST_DENIALS),
     gateways,
   };
+}
+
+/** Whether the proxy may name a plan for each request of the client, which changes its limits. */
+function isPlanOfProxy(partition: string, { policies }: Gateway): boolean {
+  const { listedClients, naming, policies: all } = policies.current;
+  const isKnown = /^[cu]\./.test(partition) && listedClients.get(partition)?.plan === undefined;
+  return isKnown && naming.plan !== undefined && all.some(({ plans }) => plans.size > 0);
 }
 
 /** What lists its key, and the end of that key. `ended`: if none of its keys counts any more. */

@@ -31,6 +31,10 @@ export const INSPECT = {
       z.string(),
       'Present if all keys of the client, or the key that was asked for, have ended, so that requests count for their address: the id of the key.',
     ),
+    is_plan_unseen: optional(
+      z.literal(true),
+      'Present if the proxy names the plan of each request (`identity.plan`), so that `limits` are those without a plan.',
+    ),
     access: optional(
       z.enum(['exempt', 'blocked']),
       'What overrides and the policy file make of the client. Absent: its limits apply.',
