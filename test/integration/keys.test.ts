@@ -101,11 +101,21 @@ test('a key is changed, blocked, rotated and revoked', async () => {
   // At once, also by the name of the log.
   expect(await done('clients', 'show', partition)).toMatch(/^client +id:globex, c\./);
   await done('keys', 'change', 'globex', '--block');
-  expect(await statusOf(key)).toBe(403);
+  const blocked = await visit(gateway, '/', { key, address: newAddress() });
+  expect(blocked.status).toBe(403);
+  const id = String(blocked.headers['x-ratelimit-decision-id']);
+  const still = 'still blocked: headgate keys change globex --unblock';
+  expect(await done('explain', id)).toContain(`(headgate keys); ${still}`);
+  expect(await done('clients', 'show', 'id:globex')).toMatch(
+    /^key +key globex is blocked \(headgate keys\): headgate keys change globex --unblock$/m,
+  );
+  expect(await headgate(['clients', 'unblock', 'id:globex'])).toMatchObject({
+    ...{ code: 2, complained: expect.stringContaining('headgate keys change globex --unblock') },
+  });
   await done('keys', 'change', 'globex', '--unblock');
   expect(await statusOf(key)).toBe(200);
   const rotated = await done('keys', 'rotate', 'globex', '--overlap', '2d');
-  expect(rotated).toMatch(/^Until then, the other key is valid too: .*, in 2 d\.$/m);
+  expect(rotated).toMatch(/^The other key, \w{12}, stays valid until .*, in 2 d\.$/m);
   const [other = ''] = /hg_[\w-]{43}/.exec(rotated) ?? [];
   expect(await statusOf(other)).toBe(200);
   const digits = hash('sha256', key, 'hex').slice(0, 8);

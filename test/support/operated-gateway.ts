@@ -106,7 +106,7 @@ export function operatedGateway(options: OperatedOptions) {
     },
   };
   const check = createCheck({
-    ...{ store: memory, local, salts, overrides },
+    ...{ store: memory, local, salts, overrides, keys },
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
     observer: {
       ...UNOBSERVED,

@@ -25,6 +25,7 @@ export function storedKeys(): TestKeys {
       if (found !== undefined) known.set(found.partition, found);
       return found;
     },
+    isKnown: () => !keys.isDown,
     lookUp: () => undefined,
     clientOf: (partition: string) => known.get(partition),
     async put(given: readonly KeyRecord[]) {

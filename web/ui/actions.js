@@ -18,8 +18,8 @@ export function actionTable(actions) {
       { name: 'Action', cell: ({ action }) => action },
       {
         name: 'Subject',
-        cell: ({ subject: client, client_id, plan }) =>
-          client !== undefined && clientOf({ client, client_id, plan }),
+        cell: ({ subject: client, ...fields }) =>
+          client !== undefined && clientOf({ client, ...fields }),
       },
       {
         name: 'Change',

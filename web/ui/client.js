@@ -167,6 +167,7 @@ function found(page) {
     h('p', { class: 'buttons' }, actions(page, client)),
     inspection && h('p', { key: 'state' }, stateOf(inspection)),
     inspection && keyLine(inspection),
+    inspection?.is_plan_unseen && h('p', { key: 'plan', class: 'quiet' }, UNSEEN_PLAN),
     h(
       'ul',
       { class: 'plain' },
@@ -182,8 +183,12 @@ function found(page) {
 }
 
 /** What lists its key, and until when. @param {Inspection} inspection */
-function keyLine({ key_source: source, key_ends: ends }) {
+function keyLine({ key_source: source, key_ends: ends, ended_key: ended }) {
   if (source === undefined) return false;
+  if (ended !== undefined && ends !== undefined) {
+    const key = [`The key of id:${ended} ended `, timeOf(ends)];
+    return h('p', { key: 'listed' }, ...key, ', so requests count for their address.');
+  }
   const end = ends !== undefined && [', until ', timeOf(ends)];
   return h('p', { key: 'listed' }, `The key is in ${KEY_SOURCES[source]}`, end, '.');
 }
@@ -194,11 +199,21 @@ const KEY_SOURCES = {
   memory: 'this gateway, and lost with it',
 };
 
+const UNSEEN_PLAN =
+  'The proxy names the plan of each request, which is not known here: these are the limits without a plan.';
+
 const UNKNOWN =
   'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';
 
 /** What happens to its next request. @param {Inspection} inspection @returns {Child} */
-function stateOf({ access, limits: rows, limits_unavailable: unread }) {
+function stateOf({
+  access,
+  limits: rows,
+  limits_unavailable: unread,
+  ended_key: ended,
+  client_id: id,
+}) {
+  if (ended !== undefined && id !== undefined) return 'No request counts for it.';
   if (access === 'blocked')
     return [tag('blocked', 'wrong'), ' Every request is denied, whatever remains of its limits.'];
   if (access === 'exempt') return [tag('exempt'), ' Every request passes, and none is counted.'];

@@ -111,12 +111,18 @@ export function nameOf(name) {
 
 /**
  * A listed key by its id and plan, any other client by its name in the log.
- * @param {{ client: string, client_id?: string | undefined, plan?: string | undefined }} client
+ * @param {{ client: string, client_id?: string | undefined, plan?: string | undefined, is_plan_unknown?: true | undefined }} client
  * @returns {Child}
  */
-export function clientOf({ client, client_id: id, plan }) {
+export function clientOf({ client, client_id: id, plan, is_plan_unknown: isUnknown }) {
   if (id === undefined) return nameOf(client);
-  return [nameOf(`id:${id}`), plan !== undefined && [' ', h('small', {}, h('bdi', {}, plan))]];
+  return [
+    nameOf(`id:${id}`),
+    plan !== undefined && [
+      ' ',
+      h('small', {}, h('bdi', {}, plan), isUnknown && ', which no policy has'),
+    ],
+  ];
 }
 
 /** @param {{ client: string, client_id?: string | undefined }} client */

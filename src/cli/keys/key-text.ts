@@ -23,9 +23,14 @@ export function rotatedText(made: Output<'rotateKey'>, nowMs: number): Line[] {
   return addedText(made, nowMs).toSpliced(
     3,
     0,
-    ...others.map((each) => `Until then, the other key is valid too: ${keyText(each, nowMs)}.`),
+    ...others.map((each) => otherText(each, nowMs)),
     ...(removed === 0 ? [] : [`${plural(removed, 'ended key')} removed.`]),
   );
+}
+
+function otherText({ sha256, state, ends }: Key, nowMs: number): string {
+  const end = ends === undefined ? '' : ` until ${momentText(ends, nowMs)}`;
+  return `The other key, ${sha256.slice(0, SHOWN_DIGITS)}, stays ${state}${end}.`;
 }
 
 export function changedText({ keys, warnings }: Output<'changeKeys'>, nowMs: number): Line[] {

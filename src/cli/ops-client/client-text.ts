@@ -10,9 +10,11 @@ import {
 } from '../../gateway/operations/texts.ts';
 import { columns } from '../output/table.ts';
 
+export const UNLISTED = 'unknown, ended or revoked';
+
 const KINDS: Readonly<Record<string, string>> = {
   c: 'a listed API key',
-  k: 'an unlisted API key',
+  k: `an unlisted API key (${UNLISTED})`,
   u: 'a user',
   i: 'an address',
   d: 'a descriptor',
@@ -24,19 +26,25 @@ const KINDS: Readonly<Record<string, string>> = {
 const UNKNOWN_ADDRESS =
   'whether exempt or block names this client is unknown, because they list addresses and this is a pseudonym: show the client by its address';
 
+const UNSEEN_PLAN =
+  'the proxy names the plan of each request, which is not known here: these are the limits without a plan';
+
 export function inspectionText(client: Output<'inspect'>, nowMs: number): string[] {
   const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
   const { limits_unavailable: unavailable } = client;
-  const kind = KINDS[client.client.slice(0, 1)] ?? 'a client';
+  const letter = client.client.slice(0, 1);
+  const kind =
+    client.ended_key && letter === 'k' ? 'an ended API key' : (KINDS[letter] ?? 'a client');
   const name = client.client_id === undefined ? '' : `${clientText(client)}, `;
   const silent = gateways.asked - gateways.answered;
   const facts = columns([
     ['client', `${name}${client.client}, ${kind}`],
     ...keyFacts(client, nowMs),
+    ...(client.is_plan_unseen ? [['plan', UNSEEN_PLAN]] : []),
     ['now', stateText(client)],
     ...(unavailable === undefined ? [] : [['limits', `cannot be read now: ${unavailable}`]]),
     ...unsettledFacts(client),
-    ...listed.map(({ what }) => ['file', what]),
+    ...listed.map(({ what, is_in_store: isKey }) => [isKey ? 'key' : 'file', what]),
     ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
     ...overrides.flatMap((override) =>
       override.about === 'client' ? [['override', inForceText(override, nowMs)]] : [],
@@ -48,8 +56,13 @@ export function inspectionText(client: Output<'inspect'>, nowMs: number): string
   return [...facts, ...tables.flatMap((lines) => (lines.length > 1 ? ['', ...lines] : []))];
 }
 
-function keyFacts({ key_source: source, key_ends: ends }: Output<'inspect'>, nowMs: number) {
+function keyFacts(client: Output<'inspect'>, nowMs: number) {
+  const { key_source: source, key_ends: ends, ended_key: ended } = client;
   if (source === undefined || source === 'file') return [];
+  if (ended !== undefined && ends !== undefined) {
+    const end = `its key ended ${momentText(ends, nowMs)}, so requests count for their address`;
+    return [['key', client.client_id === undefined ? `id:${ended}: ${end}` : end]];
+  }
   const where = source === 'redis' ? 'in Redis' : 'in this gateway, lost when it ends';
   return [['key', ends === undefined ? where : `${where}, until ${momentText(ends, nowMs)}`]];
 }
@@ -63,7 +76,9 @@ function unsettledFacts({ limits }: Output<'inspect'>): string[][] {
 }
 
 /** What happens to its next request. */
-function stateText({ access, limits, limits_unavailable: isUnread }: Output<'inspect'>): string {
+function stateText(client: Output<'inspect'>): string {
+  const { access, limits, limits_unavailable: isUnread, ended_key: ended } = client;
+  if (ended !== undefined && client.client_id !== undefined) return 'no request counts for it';
   if (access === 'blocked')
     return 'blocked: every request is denied, whatever remains of its limits';
   if (access === 'exempt') return 'exempt: every request passes, and none is counted';

@@ -8,6 +8,7 @@ import {
   shortTime,
 } from '../../gateway/operations/texts.ts';
 import { columns } from '../output/table.ts';
+import { UNLISTED } from './client-text.ts';
 
 export function denialText(denial: Output<'decision'>, nowMs: number): string[] {
   const { policy, reason, mode, limit, allows, key, cause, now, later } = denial;
@@ -35,7 +36,7 @@ function identityText(denial: Output<'decision'>): string {
     ...(id === undefined ? [] : [clientText(denial)]),
     `${client}, identified by ${identity}`,
     ...(key === undefined ? [] : [`sent the unlisted key ${key}`]),
-    ...(client.startsWith('k.') ? ['an unlisted API key'] : []),
+    ...(client.startsWith('k.') ? [`an unlisted API key (${UNLISTED})`] : []),
     ...(counted === undefined || counted === client ? [] : [`counted as ${counted}`]),
   ].join(', ');
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { ListedClients } from '../core/identity/api-key.ts';
 import type { KeyDirectory } from '../core/identity/key-directory.ts';
+import type { ListedClients } from '../core/identity/listed-clients.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Denials } from '../denials/denials.ts';
@@ -93,7 +93,7 @@ export function withKeys(set: PolicySet, keys: KeyDirectory): PolicySet {
     const stored = keys.clientOf(partition);
     return stored && { id: stored.id, plan: stored.plan, stored };
   };
-  return { ...set, listedClients: { get } };
+  return { ...set, listedClients: { get, hasPlan: set.hasPlan } };
 }
 
 function withPolicies(set: PolicySet, added: readonly Policy[]): PolicySet {

@@ -22,6 +22,8 @@ export type TraceEvent =
   | { readonly type: 'key-ended'; readonly id: string; readonly endsMs: number }
   /** The store lists keys, and none is looked up here: without a gateway, for example. */
   | { readonly type: 'keys-not-looked-up' }
+  /** The store lists keys, and it is not known whether it has this one. */
+  | { readonly type: 'key-unread' }
   | AccessEvent
   /** Every partition by which a list or an override can name the client. */
   | { readonly type: 'client-names'; readonly names: readonly string[] }

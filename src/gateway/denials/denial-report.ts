@@ -40,12 +40,15 @@ export const denialReportSchema = z.object({
     )
     .optional(),
   blocked_by: z
-    .enum(['policy_file', 'override'])
-    .describe('What blocked the client: an entry of `block`, or an operator.')
+    .enum(['policy_file', 'key', 'override'])
+    .describe(
+      'What blocked the client: an entry of `block`, its key in the store (`headgate keys`), or an override.',
+    )
     .optional(),
   listed_at: text
     .describe('File and line of the entry of `block` that names the client.')
     .optional(),
+  blocked_key: text.describe('If its key in the store is blocked: the id of that key.').optional(),
   is_listed: z
     .boolean()
     .describe('false: the file has changed since, and that entry is gone or elsewhere.')
@@ -107,14 +110,16 @@ export function runReport({ client }: DeniedClient, run: DenialRun): DenialRepor
   };
 }
 
-type BlockFields = Pick<DenialReport, 'blocked_by' | 'listed_at' | 'overridden'>;
+type BlockFields = Pick<DenialReport, 'blocked_by' | 'blocked_key' | 'listed_at' | 'overridden'>;
 
 /** What blocked the client; empty for a client that was denied for another reason. */
 export function blockOf({ accessBy }: Denial): Partial<BlockFields> {
   if (accessBy?.access !== 'blocked') return {};
   const { entry, isOverride, overriddenMs } = accessBy;
+  const inStore = entry?.isInStore ? entry.key : undefined;
   return {
-    blocked_by: isOverride ? 'override' : 'policy_file',
+    blocked_by: isOverride ? 'override' : inStore === undefined ? 'policy_file' : 'key',
+    ...(inStore !== undefined && { blocked_key: inStore }),
     ...(entry?.place !== undefined && { listed_at: entry.place }),
     ...(overriddenMs !== undefined && { overridden: isoTime(overriddenMs) }),
   };

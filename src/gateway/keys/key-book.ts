@@ -40,6 +40,10 @@ export class KeyBook implements StoredKeys {
     return this.#known.find(digest);
   }
 
+  isKnown(digest: string): boolean {
+    return this.#known.has(digest);
+  }
+
   lookUp(digests: readonly string[], addressOf: () => string): Promise<void> | undefined {
     return this.#lookUps.lookUp(digests, addressOf);
   }

@@ -12,12 +12,14 @@ import { clientSubject, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce, termsOf } from './changes.ts';
 import { clientNow, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
+import { unblockCommand } from './listed-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import { clientOverride, listedFields, overridesOf } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
 import { storeErrorText } from './store-text.ts';
+import { isKeyBlocked } from './stored-client.ts';
 import { inForceText } from './texts.ts';
 
 export async function resetClient(
@@ -109,7 +111,7 @@ export async function removeAccess(
   await refreshed(gateway);
   const isLifted = (each: Override) => each.about === 'client' && each.access === access;
   const [first, ...more] = overridesOf(known.own, gateway.overrides).filter(isLifted);
-  if (first === undefined) throw notInForce(gateway, access, known);
+  if (first === undefined) throw await notInForce(gateway, access, known);
   const action = access === 'blocked' ? 'unblock' : 'unexempt';
   const change = `no longer ${access}`;
   for (const { client: subject } of [first, ...more]) {
@@ -130,9 +132,20 @@ async function refreshed({ overrides }: Gateway): Promise<void> {
   }
 }
 
-function notInForce(gateway: Gateway, access: Access, known: KnownClient): OperationError {
+async function notInForce(
+  gateway: Gateway,
+  access: Access,
+  known: KnownClient,
+): Promise<OperationError> {
   const { other_overrides: others = [] } = otherOverrides(gateway, known);
   const same = others.find((each) => each.access === access);
+  const { id, stored } = gateway.policies.current.listedClients.get(known.subject) ?? {};
+  if (access === 'blocked' && stored && id !== undefined && (await isKeyBlocked(gateway, id))) {
+    return new OperationError(
+      'not_found',
+      `no override blocks this client, but its key is blocked (headgate keys): ${unblockCommand(id)}`,
+    );
+  }
   if (same === undefined) return new OperationError('not_found', NOT_IN_FORCE[access]);
   const command = access === 'blocked' ? 'unblock' : 'unexempt';
   return new OperationError(

@@ -1,4 +1,5 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
+
 import { isInForce } from '../core/identity/access-lists.ts';
 import { isOfMany } from '../core/identity/partition.ts';
 import { modeOf } from '../core/overrides.ts';
@@ -15,11 +16,12 @@ import {
   reportsIn,
 } from './denial-queries.ts';
 import { deniedFilter } from './denied-filter.ts';
-import { blockAt, listedReport } from './listed-report.ts';
+import { blockAt, listedReport, unblockCommand } from './listed-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import { endedOverrideOf, listedFields, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import { isKeyBlocked } from './stored-client.ts';
 import { clientText } from './texts.ts';
 
 /** A client that was last denied longer ago is not listed. */
@@ -69,7 +71,7 @@ export async function describeDecision(
   const ended = override === undefined && endedOverrideOf(names, overrides, listedClients);
   const policy = policies.current.policies.find(({ name }) => name === report.policy);
   return {
-    ...shownReport(gateway, report),
+    ...shownReport(gateway, report, await isKeyBlocked(gateway, report.blocked_key)),
     asked_for: id,
     ...(now && { now }),
     ...(isReset && { is_reset: true }),
@@ -84,12 +86,12 @@ export async function describeDecision(
 }
 
 /** Adds what the gateways that report denials do not know alike: the policy file, and overrides. */
-function shownReport(gateway: Gateway, report: DenialReport) {
+function shownReport(gateway: Gateway, report: DenialReport, isKeyBlocked?: boolean) {
   const { client, reason } = report;
   return {
     ...report,
     ...listedFields(client, gateway.policies.current.listedClients),
-    ...(reason === 'blocked' && blockFields(gateway, report, namesOf(report))),
+    ...(reason === 'blocked' && blockFields(gateway, report, isKeyBlocked)),
   };
 }
 
@@ -129,9 +131,11 @@ export function noLongerKept(id: string, { client, latest }: Forgotten): Operati
   );
 }
 
-function blockFields(gateway: Gateway, report: DenialReport, names: readonly string[]) {
-  const { overrides, policies, now } = gateway;
-  const { listed_at: place, is_listed: isListed } = report;
+function blockFields(gateway: Gateway, report: DenialReport, isKeyBlocked: boolean | undefined) {
+  const { overrides, policies, now, status } = gateway;
+  const { listed_at: place, is_listed: isListed, blocked_key: key } = report;
+  const names = namesOf(report);
+  const keyEndMs = key !== undefined && isKeyBlocked !== false ? Number.POSITIVE_INFINITY : 0;
   const entry = isListed ? blockAt(place, policies.current) : undefined;
   const listed =
     entry && listedReport('block', entry, isInForce(entry, now()) ? undefined : 'it expired');
@@ -145,9 +149,10 @@ function blockFields(gateway: Gateway, report: DenialReport, names: readonly str
       each.sinceMs <= lastMs && (each.client !== made?.client || each.sinceMs !== made.sinceMs),
   );
   // The client is denied until the last of them ends.
-  const endMs = Math.max(entry?.expiresMs ?? 0, ...blocks.map(({ untilMs }) => untilMs));
+  const endMs = Math.max(entry?.expiresMs ?? 0, keyEndMs, ...blocks.map(({ untilMs }) => untilMs));
   const causes = [
     ...(report.blocked_by === 'override' ? [operatorText(made)] : []),
+    ...(key === undefined ? [] : [keyText(key, status.storeKind, isKeyBlocked)]),
     ...(place === undefined ? [] : [listed?.what ?? goneText(report)]),
     ...others.map(
       (each) =>
@@ -159,6 +164,15 @@ function blockFields(gateway: Gateway, report: DenialReport, names: readonly str
     ...(endMs > 0 && Number.isFinite(endMs) && { until: isoTime(endMs) }),
     cause: causes.join('; ') || 'the gateway that denied the request does not say what blocked it',
   };
+}
+
+/** `isBlocked`: whether it still is, if that is known. */
+function keyText(id: string, storeKind: 'memory' | 'redis', isBlocked: boolean | undefined) {
+  const where = `${storeKind === 'redis' ? 'in Redis' : 'in this gateway'} (headgate keys)`;
+  if (isBlocked === undefined) return `the key was blocked ${where}`;
+  return isBlocked
+    ? `the key is blocked ${where}; still blocked: ${unblockCommand(id)}`
+    : `the key was blocked ${where}; it has been unblocked or revoked since`;
 }
 
 function goneText({ listed_at: place, file_now: now }: DenialReport): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StoreError } from '../core/counting/store.ts';
-import type { ListedClients } from '../core/identity/api-key.ts';
+import type { ListedClients } from '../core/identity/listed-clients.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNow } from './client-name.ts';
 import { OperationError } from './operation-error.ts';

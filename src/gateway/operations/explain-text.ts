@@ -43,6 +43,12 @@ const WORDS: Words = {
     'identity',
     () => ['keys in Redis are not looked up here: the key counts as unlisted'],
   ],
+  'key-unread': [
+    'identity',
+    () => [
+      'the key could not be looked up: Redis did not answer, or the address has sent too many unknown keys',
+    ],
+  ],
   'key-ended': ['identity', () => []],
   access: ['identity', () => []],
   'client-names': ['identity', () => []],
@@ -118,7 +124,7 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
   switch (result) {
     case 'used':
       return isUnverified
-        ? `${source} identifies the client; the key is not listed, so the address is charged too`
+        ? `${source} identifies the client; the key counts as unlisted, so the address is charged too`
         : `${source} identifies the client`;
     case 'outranked':
       return `${source} is not used: an earlier source identifies the client`;

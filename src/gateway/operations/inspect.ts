@@ -1,6 +1,7 @@
 import { fractionLeft } from '../core/counting/decision.ts';
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
+import type { StoredKey } from '../core/identity/key-directory.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { isoTime } from '../denials/iso-time.ts';
@@ -12,6 +13,7 @@ import type { Input, Output } from './operation-table.ts';
 import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import { unavailableText } from './store-text.ts';
+import { endedKey } from './stored-client.ts';
 import { unsettledPolicies } from './unsettled.ts';
 
 const MOST_LIMITS = 200;
@@ -34,6 +36,9 @@ export async function inspectClient(
     ...limitsThatDenied(denials, client, gateway),
   ];
   const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
+  const ended = await endedKey(text, partition, gateway);
+  // Its requests are counted for their address.
+  const counted = ended?.partition === partition ? [] : limits;
   const unsettled = await unsettledPolicies(gateway);
   const { access, listed, isAddressUnknown } = accessOf(client, gateway);
   // The denials of an address show whether the file names it; its pseudonym does not.
@@ -47,13 +52,15 @@ export async function inspectClient(
   return {
     client: partition,
     ...listedFields(partition, gateway.policies.current.listedClients),
-    ...keyFields(partition, gateway),
+    ...keyFields(partition, gateway, ended),
+    ...(ended === undefined &&
+      isPlanOfProxy(partition, gateway) && { is_plan_unseen: true as const }),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
     listed: [...listed, ...(blocking ? [blocking] : [])],
     ...(isAddressUnknown && !blocking && !isNotListed && { is_address_unknown: true as const }),
     ...(unavailable !== undefined && { limits_unavailable: unavailable }),
-    limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
+    limits: counted.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
       limit: limit.label,
@@ -70,15 +77,23 @@ export async function inspectClient(
   };
 }
 
-/** For a listed key: what lists it, and its end. */
-function keyFields(partition: string, { policies, status }: Gateway) {
+/** Whether the proxy may name a plan for each request of the client, which changes its limits. */
+function isPlanOfProxy(partition: string, { policies }: Gateway): boolean {
+  const { listedClients, naming, policies: all } = policies.current;
+  const isKnown = /^[cu]\./.test(partition) && listedClients.get(partition)?.plan === undefined;
+  return isKnown && naming.plan !== undefined && all.some(({ plans }) => plans.size > 0);
+}
+
+/** What lists its key, and the end of that key. `ended`: if none of its keys counts any more. */
+function keyFields(partition: string, { policies, status }: Gateway, ended?: StoredKey) {
   const listed = policies.current.listedClients.get(partition);
-  if (listed === undefined) return {};
-  const { stored } = listed;
+  const stored = ended ?? listed?.stored;
+  if (listed === undefined && stored === undefined) return {};
   const inStore = status.storeKind === 'redis' ? 'redis' : 'memory';
   return {
     key_source: stored === undefined ? ('file' as const) : inStore,
     ...(stored && Number.isFinite(stored.endsMs) && { key_ends: isoTime(stored.endsMs) }),
+    ...(ended && { ended_key: ended.id }),
   };
 }
 

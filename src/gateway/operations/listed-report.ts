@@ -30,12 +30,14 @@ function whyIdle(list: List, isShared: boolean, { access }: AccessEvent): string
 }
 
 export function listedReport(list: List, entry: ListEntry, whyIdle?: string): ListedReport {
-  const { address, key, place, comment, expiresMs } = entry;
+  const { address, key, place, comment, expiresMs, isInStore } = entry;
   const named = key === undefined ? (address ?? '') : `key ${key}`;
   const until = Number.isFinite(expiresMs) ? isoTime(expiresMs) : undefined;
   const verb = list === 'exempt' ? 'exempts' : 'blocks';
   const what = [
-    `${place ?? 'the policy file'} ${verb} ${named}`,
+    isInStore && key !== undefined
+      ? `${named} is blocked (headgate keys): ${unblockCommand(key)}`
+      : `${place ?? 'the policy file'} ${verb} ${named}`,
     ...(comment === undefined ? [] : [JSON.stringify(comment)]),
     ...(until === undefined ? [] : [`until ${shortTime(until)} UTC`]),
   ].join(', ');
@@ -43,11 +45,18 @@ export function listedReport(list: List, entry: ListEntry, whyIdle?: string): Li
     list,
     entry: named,
     ...(place !== undefined && { place }),
+    ...(isInStore && { is_in_store: true as const }),
     ...(comment !== undefined && { comment }),
     ...(until !== undefined && { until }),
     applies: whyIdle === undefined,
     what: whyIdle === undefined ? what : `${what}; no effect: ${whyIdle}`,
   };
+}
+
+/** For a shell: an id may have blanks. */
+export function unblockCommand(id: string): string {
+  const word = /^\w[\w.@:-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`;
+  return `headgate keys change ${word} --unblock`;
 }
 
 export function blockAt(place: string | undefined, { naming }: PolicySet): ListEntry | undefined {

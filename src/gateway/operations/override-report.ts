@@ -1,4 +1,4 @@
-import type { ListedClients } from '../core/identity/api-key.ts';
+import type { ListedClients } from '../core/identity/listed-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride, Override } from '../stores/overrides/override.ts';
 import type { ClientOverride, EndedReport, OverrideReport } from './schemas/overrides.ts';
@@ -7,7 +7,11 @@ import type { ListedFields } from './texts.ts';
 /** The id and the plan of a listed key; empty for any other client. */
 export function listedFields(partition: string, listed: ListedClients): ListedFields {
   const { id, plan } = listed.get(partition) ?? {};
-  return { ...(id !== undefined && { client_id: id }), ...(plan !== undefined && { plan }) };
+  return {
+    ...(id !== undefined && { client_id: id }),
+    ...(plan !== undefined && { plan }),
+    ...(plan !== undefined && !listed.hasPlan(plan) && { is_plan_unknown: true as const }),
+  };
 }
 
 type OfClient = Extract<Override, { about: 'client' }>;

@@ -81,6 +81,7 @@ export function listText(names: readonly string[], most = 5): string {
 export interface ListedFields {
   readonly client_id?: string | undefined;
   readonly plan?: string | undefined;
+  readonly is_plan_unknown?: true | undefined;
 }
 
 /** `id:acme (plan pro)` for a listed key, as commands take it; the partition of any other client. */
@@ -88,9 +89,10 @@ export function clientText({
   client,
   ...fields
 }: ListedFields & { readonly client: string }): string {
-  const { client_id: id, plan } = fields;
+  const { client_id: id, plan, is_plan_unknown: isUnknown } = fields;
   if (id === undefined) return client;
-  return plan === undefined ? `id:${id}` : `id:${id} (plan ${plan})`;
+  const where = isUnknown ? ', which no policy has' : '';
+  return plan === undefined ? `id:${id}` : `id:${id} (plan ${plan}${where})`;
 }
 
 /** `id:acme: blocked until 2026-11-22 01:00:00 UTC, in 42 min, by ada, "hammers"` */

@@ -16,6 +16,8 @@ export interface ListEntry {
   /** Milliseconds since the epoch; Infinity for an entry without expiry. */
   readonly expiresMs: number;
   readonly place?: string | undefined;
+  /** An operator blocked the key where the store keeps it: no entry of the policy file. */
+  readonly isInStore?: boolean;
   readonly comment?: string | undefined;
 }
 

@@ -102,7 +102,7 @@ export function compileApiKeys({
 const BLOCKED_IN_STORE = {
   address: undefined,
   expiresMs: Number.POSITIVE_INFINITY,
-  place: 'headgate keys',
+  isInStore: true,
 };
 
 export function storedKey(
@@ -195,26 +195,4 @@ const BEARER = /^bearer +((?!token=)[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]+) *$/i;
 
 function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
-}
-
-export interface ListedClient {
-  readonly id: string;
-  /** Undefined if the keys of this client have no plan, or different ones. */
-  readonly plan: string | undefined;
-  /** One of its keys, if the store keeps them; undefined for a client that the policy file lists. */
-  readonly stored?: StoredKey;
-}
-
-/** The clients of listed keys by their partitions, so that operators see the ids that they wrote. */
-export type ListedClients = Pick<ReadonlyMap<string, ListedClient>, 'get'>;
-
-export function compileListedClients(
-  keys: readonly ListedKey[],
-): ReadonlyMap<string, ListedClient> {
-  const byId = new Map<string, ListedClient>();
-  for (const { id, plan } of keys) {
-    const known = byId.get(id);
-    byId.set(id, { id, plan: known === undefined || known.plan === plan ? plan : undefined });
-  }
-  return new Map([...byId.values()].map((client) => [listedKeyPartition(client.id), client]));
 }

@@ -121,6 +121,10 @@ export function compileIdentity(config: IdentityConfig): Identity {
 /** Why a key that the store lists may count as unlisted. `digests`: those of what may be the key. */
 function traceStored(digests: readonly string[], { keys, nowMs, trace }: CheckContext): void {
   if (digests.length > 0 && keys === undefined) trace?.({ type: 'keys-not-looked-up' });
+  const isFound = digests.some((digest) => keys?.find(digest) !== undefined);
+  if (keys && !isFound && !digests.every((digest) => keys.isKnown(digest))) {
+    trace?.({ type: 'key-unread' });
+  }
   for (const digest of digests) {
     const { id, endsMs } = keys?.find(digest) ?? {};
     if (id !== undefined && endsMs !== undefined && endsMs <= nowMs) {

@@ -22,6 +22,8 @@ export interface KeyDirectory {
    * client's address, and is called only if there is something to look up.
    */
   lookUp(digests: readonly string[], addressOf: () => string): Promise<void> | undefined;
+  /** Whether it is known if there is such a key. After a look-up: false if the store did not answer, or was not asked. */
+  isKnown(digest: string): boolean;
   /** The client of a listed key by its partition, if one of its keys was found recently. */
   clientOf(partition: string): StoredKey | undefined;
 }

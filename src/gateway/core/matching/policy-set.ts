@@ -1,9 +1,9 @@
 /** The compiled policy file. A reload replaces it as a whole. */
 import type { CheckRequest } from '../check-request.ts';
 import type { NeededHeader } from '../header-watch.ts';
-import { compileListedClients, type ListedClients } from '../identity/api-key.ts';
 import type { HeaderConfig } from '../identity/claims.ts';
 import type { Identity, IdentityConfig } from '../identity/identity.ts';
+import { compileListedClients, type ListedClients } from '../identity/listed-clients.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
@@ -62,14 +62,15 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const policies = [...new Set([...routes, ...always].map(({ value }) => value)), parts.fallback];
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
   const plans = new Set(policies.flatMap((policy) => [...policy.plans.keys()]));
+  const hasPlan = (plan: string) => plans.has(plan);
   return {
     ...parts,
     policies,
-    listedClients: compileListedClients(parts.naming.apiKeys),
+    listedClients: compileListedClients(parts.naming.apiKeys, hasPlan),
     keysInStore: parts.naming.keysInStore === true,
     hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
     has: (name) => byName.has(name),
-    hasPlan: (plan) => plans.has(plan),
+    hasPlan,
     policiesFor: compileMatching(definition, policies, byName),
   };
 }

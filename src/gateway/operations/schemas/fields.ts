@@ -53,12 +53,20 @@ export const policyFields = {
 export const listedClient = {
   client_id: optional(z.string(), 'The id of a listed key, as in the policy file.'),
   plan: optional(z.string(), 'The plan of a listed key.'),
+  is_plan_unknown: optional(
+    z.literal(true),
+    'Present if no policy has that plan, so that the limits without a plan apply.',
+  ),
 };
 
 export const listedReportSchema = z.object({
   list: z.enum(['exempt', 'block']),
   entry: z.string().describe('As written: an address, a range, or `key` and the id of a key.'),
   place: optional(z.string(), 'File and line.'),
+  is_in_store: optional(
+    z.literal(true),
+    'Present if an operator blocked the key in the store (`headgate keys`), and no entry of the file.',
+  ),
   comment: optional(z.string(), 'What the author of the file wrote at the entry.'),
   until: time.optional(),
   applies: z.boolean().describe('false: it has no effect; `what` says why.'),

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';
-import { client, count, listedReportSchema, optional, policyMode, time } from './fields.ts';
+import {
+  client,
+  count,
+  listedClient,
+  listedReportSchema,
+  optional,
+  policyMode,
+  time,
+} from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const INSPECT = {
@@ -13,13 +21,20 @@ export const INSPECT = {
   input: z.strictObject({ client }),
   output: z.object({
     client: z.string().describe('Its name in the log and in lists.'),
-    client_id: optional(z.string(), 'The id of a listed key.'),
-    plan: optional(z.string(), 'The plan of a listed key.'),
+    ...listedClient,
     key_source: optional(
       z.enum(['file', 'redis', 'memory']),
       'What lists the key: the policy file, Redis or, without Redis, this gateway. Absent for other clients.',
     ),
     key_ends: optional(time, 'When the key ends; absent if it has no end.'),
+    ended_key: optional(
+      z.string(),
+      'Present if all keys of the client, or the key that was asked for, have ended, so that requests count for their address: the id of the key.',
+    ),
+    is_plan_unseen: optional(
+      z.literal(true),
+      'Present if the proxy names the plan of each request (`identity.plan`), so that `limits` are those without a plan.',
+    ),
     access: optional(
       z.enum(['exempt', 'blocked']),
       'What overrides and the policy file make of the client. Absent: its limits apply.',

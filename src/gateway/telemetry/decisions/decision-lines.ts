@@ -40,7 +40,7 @@ export const DECISION_LINES = {
     fields: {
       ...DENIAL,
       blocked_by:
-        '`policy_file` or `override`: what blocked the client; absent for every other reason',
+        '`policy_file`, `key` (`headgate keys`) or `override`: what blocked the client; absent for every other reason',
       listed_at: 'file and line of the entry of `block` that names the client; absent without one',
       mode: '`enforced`: counted in the store. `local`: counted by this process alone. `closed`: not counted',
       dialect: DIALECT,

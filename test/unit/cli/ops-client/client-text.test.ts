@@ -33,3 +33,26 @@ test('policies whose outcomes nobody reports are named once', () => {
     'reserved  nobody reports outcomes for chat and login: what requests reserved stays counted',
   );
 });
+
+test.each([
+  [{ client: 'c.a', client_id: 'acme' }, 'client  id:acme, c.a, a listed API key', 'its key ended'],
+  [{ client: 'k.a' }, 'client  k.a, an ended API key', 'id:acme: its key ended'],
+])('%j, whose keys have ended, is counted by address', (named, client, ended) => {
+  const lines = inspectionText(
+    {
+      ...{ ...named, listed: [], overrides: [], denials: [], limits: [] },
+      ...{ key_source: 'redis', ended_key: 'acme', key_ends: new Date(NOON_MS).toISOString() },
+      gateways: { asked: 0, answered: 0 },
+    } as never,
+    NOON_MS + 26_000,
+  );
+  expect(lines.map((line) => line.replace(/ {2,}/, '  '))).toEqual(
+    expect.arrayContaining([
+      client,
+      expect.stringMatching(
+        new RegExp(`^key  ${ended} .* UTC, 26 s ago, so requests count for their address$`),
+      ),
+      ...('client_id' in named ? ['now  no request counts for it'] : []),
+    ]),
+  );
+});

@@ -112,6 +112,6 @@ test('later denials of the client are shown apart', () => {
 
 test('an unlisted key is called so', () => {
   expect(denialText({ ...DENIAL, client: 'k.b', counted: 'k.b' }, NOW_MS)[1]).toBe(
-    'client    k.b, identified by ip, an unlisted API key',
+    'client    k.b, identified by ip, an unlisted API key (unknown, ended or revoked)',
   );
 });

@@ -36,6 +36,7 @@ function gateway() {
   const known = new Map<string, StoredKey>();
   const keys: KeyDirectory = {
     find: (digest) => known.get(digest),
+    isKnown: (digest) => known.has(digest),
     lookUp: (digests) => (digests.every((each) => known.has(each)) ? undefined : found.promise),
     clientOf: () => undefined,
   };

@@ -101,9 +101,11 @@ test('denials of a client that is forgotten are logged before that', () => {
 test('a line says what blocked the client', () => {
   const { log, lines } = setUp();
   const entry = { address: '10.0.0.0/8', key: undefined, expiresMs: 1, place: 'p.yaml:3' };
+  const ofKey = { address: undefined, key: 'acme', expiresMs: 1, isInStore: true };
   const accesses = [
     { access: 'blocked', isOverride: false, entry },
     { access: 'blocked', isOverride: true },
+    { access: 'blocked', isOverride: false, entry: ofKey },
     { access: 'exempt', isOverride: false, entry },
   ] as const;
   for (const [i, accessBy] of accesses.entries()) {
@@ -113,6 +115,7 @@ test('a line says what blocked the client', () => {
   expect(lines.map((line) => [line.blocked_by, line.listed_at])).toEqual([
     ['policy_file', 'p.yaml:3'],
     ['override', undefined],
+    ['key', undefined],
     [undefined, undefined],
   ]);
 });

@@ -82,7 +82,7 @@ describe('identity', () => {
     [
       'used',
       true,
-      'api_key identifies the client; the key is not listed, so the address is charged too',
+      'api_key identifies the client; the key counts as unlisted, so the address is charged too',
     ],
     ['outranked', false, 'api_key is not used: an earlier source identifies the client'],
     ['absent', false, 'no API key was sent, or it was not accepted'],

@@ -238,7 +238,7 @@ test.each([
   [
     { headers: [['X-Api-Key', 'k']] },
     'identity',
-    /^api_key identifies the client; the key is not listed/,
+    /^api_key identifies the client; the key counts as unlisted/,
   ],
   [{}, 'identity', /^no API key was sent, or it was not accepted$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],

@@ -1,6 +1,7 @@
 /** One client: its limits, what is left of them, and its overrides. */
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { inspectionText } from '../../../../src/cli/ops-client/client-text.ts';
 import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { headerPartition } from '../../../../src/gateway/core/identity/partition.ts';
 import { type OperatedOptions, operatedGateway } from '../../../support/operated-gateway.ts';
@@ -239,3 +240,24 @@ test.each(['203.0.113.0/28', '2001:db8::/56'])(
     await expect(operate('reset', { client })).rejects.toMatchObject(refusal('reset'));
   },
 );
+
+const PLAN_OF_PROXY = 'plan: { header: x-plan }\n  verified_headers: [x-plan]';
+test.each([
+  [PLAN_OF_PROXY, 'user:paula', true],
+  [PLAN_OF_PROXY, CLIENT, undefined],
+  ['', 'user:paula', undefined],
+])('with %j, limits of %s are those without a plan: %s', async (plan, client, unseen) => {
+  const policies = policySetFrom(`
+version: 1
+identity:
+  sources: [user, ip]
+  trusted_proxies: [loopback]
+  user: { header: x-user }
+  ${plan}
+default: { limits: [10/1h], plans: { pro: [50/1h] } }`);
+  const shown = await setUp({ policies }).operate('inspect', { client });
+  expect(shown.is_plan_unseen).toBe(unseen);
+  const note = /^plan +the proxy names the plan of each request, which is not known here/;
+  const lines = inspectionText(shown, NOON_MS);
+  expect(lines.some((line) => note.test(line))).toBe(unseen === true);
+});

@@ -1,6 +1,7 @@
 /** What operators do with keys of the store, on a gateway in this process. */
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { clientText } from '../../../../src/gateway/operations/texts.ts';
 import { operatedGateway } from '../../../support/operated-gateway.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';
@@ -374,7 +375,7 @@ describe('the client of a key of the store', () => {
     ]);
     vi.setSystemTime(NOON_MS + DAY_MS + 3_600_000);
     expect(await identityOf()).toEqual([
-      'api_key identifies the client; the key is not listed, so the address is charged too',
+      'api_key identifies the client; the key counts as unlisted, so the address is charged too',
       'ip is not used: an earlier source identifies the client',
       expect.stringMatching(
         /^the store has the key: id:acme until .* UTC, 60 min ago, so it is not listed now$/,
@@ -388,8 +389,73 @@ describe('the client of a key of the store', () => {
     await operate('changeKeys', { id: 'acme', blocked: true });
     expect(await operate('inspect', { client: 'id:acme' })).toMatchObject({
       access: 'blocked',
-      listed: [{ list: 'block', entry: 'key acme', what: 'headgate keys blocks key acme' }],
+      listed: [
+        {
+          ...{ list: 'block', entry: 'key acme', is_in_store: true },
+          what: 'key acme is blocked (headgate keys): headgate keys change acme --unblock',
+        },
+      ],
     });
+  });
+
+  test('is not called unknown while the store is down', async () => {
+    const { operate, keys } = setUp(IN_STORE);
+    const { key } = await operate('addKey', { id: 'acme' });
+    const unread = 'the key could not be looked up: Redis did not answer, or the address has';
+    const explained = async (sent: string) => {
+      const { steps } = await operate('explain', { url: '/', headers: { 'x-api-key': sent } });
+      return steps.some(({ what }) => what.startsWith(unread));
+    };
+    expect([await explained(key), await explained('invented')]).toEqual([false, false]);
+    keys.isDown = true;
+    expect(await explained(key)).toBe(true);
+  });
+
+  test('with a plan that no policy has is shown so', async () => {
+    const { operate } = setUp();
+    await operate('addKey', { id: 'acme', plan: 'premuim' });
+    const shown = await operate('inspect', { client: 'id:acme' });
+    expect(shown).toMatchObject({ plan: 'premuim', is_plan_unknown: true });
+    expect(clientText(shown)).toBe('id:acme (plan premuim, which no policy has)');
+    await operate('changeKeys', { id: 'acme', plan: 'pro' });
+    expect(clientText(await operate('inspect', { client: 'id:acme' }))).toBe('id:acme (plan pro)');
+  });
+
+  test('is not unblocked as if an override blocked it', async () => {
+    const { operate } = setUp();
+    await operate('addKey', { id: 'acme' });
+    const unblock = () => operate('unblock', { client: 'id:acme', by: 'ada' });
+    await expect(unblock()).rejects.toThrow(/^no operator blocked this client; if it is over/);
+    await operate('changeKeys', { id: 'acme', blocked: true });
+    await expect(unblock()).rejects.toMatchObject(
+      failure('not_found', /its key is blocked \(headgate keys\): .* keys change acme --unblock$/),
+    );
+  });
+
+  test('is told what blocked it, and whether it still does', async () => {
+    const { operate, visit, keys } = setUp(IN_STORE);
+    const { key } = await operate('addKey', { id: 'acme' });
+    await operate('changeKeys', { id: 'acme', blocked: true });
+    const { denial } = await visit({ headers: { 'x-api-key': key } });
+    const decision = async () => operate('decision', { id: denial?.id });
+    const found = await decision();
+    expect(found).toMatchObject({
+      ...{ blocked_by: 'key', blocked_key: 'acme' },
+      cause:
+        'the key is blocked in this gateway (headgate keys); still blocked: headgate keys change acme --unblock',
+    });
+    expect(found).not.toHaveProperty('listed_at');
+    const { clients } = await operate('top');
+    expect(clients).toMatchObject([
+      { cause: 'the key was blocked in this gateway (headgate keys)' },
+    ]);
+    keys.isDown = true;
+    expect((await decision()).cause).toBe('the key was blocked in this gateway (headgate keys)');
+    keys.isDown = false;
+    await operate('changeKeys', { id: 'acme', blocked: false });
+    expect((await decision()).cause).toBe(
+      'the key was blocked in this gateway (headgate keys); it has been unblocked or revoked since',
+    );
   });
 
   test('is found by what checks know while the store is down', async () => {
@@ -419,7 +485,16 @@ describe('the client of a key of the store', () => {
     const { operate } = setUp();
     const { key } = await operate('addKey', { id: 'acme', expires: '1d' });
     vi.setSystemTime(NOON_MS + DAY_MS);
-    expect((await operate('inspect', { client: `key:${key}` })).client).toMatch(/^k\./);
+    const shown = await operate('inspect', { client: `key:${key}` });
+    expect(shown).toMatchObject({
+      ...{ client: expect.stringMatching(/^k\./), ended_key: 'acme' },
+      key_ends: at(NOON_MS + DAY_MS),
+    });
+    expect(shown.limits).not.toEqual([]);
+    const ofId = await operate('inspect', { client: 'id:acme' });
+    expect(ofId).toMatchObject({ client_id: 'acme', ended_key: 'acme', limits: [] });
+    await operate('addKey', { id: 'acme', another: true });
+    expect(await operate('inspect', { client: 'id:acme' })).not.toHaveProperty('ended_key');
   });
 
   test.each(['id:nobody', 'id:file'])('%s is no client', async (client) => {

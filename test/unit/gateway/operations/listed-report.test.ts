@@ -23,3 +23,13 @@ test('an entry that has no effect says why', () => {
     what: 'the policy file exempts 203.0.113.7/32; no effect: another wins',
   });
 });
+
+test.each([
+  ['acme', 'acme'],
+  ["Bob's shop", `'Bob'\\''s shop'`],
+])('a blocked key %s is named with the command that ends it', (key, word) => {
+  const entry = { ...ENTRY, address: undefined, key, isInStore: true };
+  expect(listedReport('block', entry).what).toBe(
+    `key ${key} is blocked (headgate keys): headgate keys change ${word} --unblock`,
+  );
+});

@@ -25,6 +25,7 @@ function directory(keys: Readonly<Record<string, StoredKey>>) {
   const lookedUp: { readonly digests: readonly string[]; readonly address: string }[] = [];
   const known: KeyDirectory = {
     find: (digest) => byDigest.get(digest),
+    isKnown: () => true,
     clientOf: () => undefined,
     lookUp(digests, addressOf) {
       const unknown = digests.filter((digest) => !byDigest.has(digest));
