@@ -52,7 +52,7 @@ const YAML = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [5/1h]
 function optionsFrom(settings: NodeJS.ProcessEnv) {
   const { telemetry } = observedTelemetry();
   const environment = readEnvironment({
-    ...{ HEADGATE_PORT: '0', HEADGATE_OPS_PORT: '0' },
+    ...{ HEADGATE_PORT: '0', HEADGATE_GRPC_PORT: '0', HEADGATE_OPS_PORT: '0' },
     HEADGATE_POLICIES: temporaryFile(started, YAML),
     ...settings,
   });
