@@ -3,6 +3,7 @@ import {
   error,
   fine,
   note,
+  PASS_HEADER,
   PRINT_AGAIN,
   type RuleText,
   warning,
@@ -138,7 +139,7 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'header-not-passed': error(
     'The policy file reads a header that the proxy does not pass on to headgate, so its clients share the counter of their address.',
-    PRINT_AGAIN,
+    PASS_HEADER,
   ),
   'metadata-not-sent': error(
     'The policy file reads users or plans from metadata of a filter of Envoy, and this proxy does not send it to headgate. So its clients are not users, and have no plan from there.',

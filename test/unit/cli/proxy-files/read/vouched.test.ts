@@ -13,13 +13,15 @@ const BY_METADATA =
   identity(`user: { metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] },
   plan: { metadata: my.filter, claim: plan }`);
 
-async function complaints(text: string, policies: string): Promise<string[]> {
-  const found = await examineProxyFile({
+const examined = (text: string, policies: string) =>
+  examineProxyFile({
     ...{ file: 'file', path: 'file', text, policies: validFile(policies) },
     settings: readEnvironment({ HEADGATE_GRPC_PORT: '8081' }),
     isAccepted: async () => true,
   });
-  return found
+
+async function complaints(text: string, policies: string): Promise<string[]> {
+  return (await examined(text, policies))
     .filter(({ severity }) => severity === 'error' || severity === 'warning')
     .map(({ rule, message }) => `${rule}: ${message}`);
 }
@@ -192,6 +194,15 @@ test.each(['nginx', 'caddy', 'haproxy', 'traefik'])(
     expect(await complaints(spoofed, BY_HEADER)).toEqual(FROM_CLIENT);
     const rules = (await complaints(printed, BY_HEADER)).map((each) => each.split(':')[0]);
     expect(rules).not.toContain('header-from-client');
+  },
+);
+
+test.each(['envoy', 'envoy-grpc', 'traefik'])(
+  'what doctor says of the printed file of %s leads on: printing it again would not',
+  async (proxy) => {
+    const [first] = await examined(proxyConfigOf(proxy, BY_HEADER), BY_HEADER);
+    expect(first).toMatchObject({ rule: 'header-not-passed' });
+    expect(first?.remedy).toMatch(/^If the file has a line .* remove the `#`/);
   },
 );
 
