@@ -449,7 +449,12 @@ default: { limits: [100/1h] }
     expect(await complaintsOf(http.stdout)).toEqual(['metadata-not-sent']);
     const grpc = await printed('envoy-grpc');
     expect(grpc).toMatchObject({ code: 0, stderr: '' });
-    expect(await complaintsOf(grpc.stdout)).toEqual([]);
+    expect(await complaintsOf(grpc.stdout)).toEqual(['metadata-not-written']);
+    const type = 'type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication';
+    const providers = '{ a: { payload_in_metadata: payload } }';
+    const tokens = `- { name: tokens, typed_config: { "@type": ${type}, providers: ${providers} } }`;
+    const written = grpc.stdout.replace(/( +)- name: headgate.ext_authz\n/, `$1${tokens}\n$&`);
+    expect(await complaintsOf(written)).toEqual([]);
   });
 
   test('of gRPC need its port', async () => {

@@ -283,6 +283,7 @@ function countOf({ minItems, maxItems }: Schema): string {
 }
 
 function textOf({ minLength = 0, maxLength }: Schema): string {
+  if (maxLength === undefined) return 'text';
   return `text of ${minLength} to ${maxLength} characters`.replace(' 0 to', ' up to');
 }
 

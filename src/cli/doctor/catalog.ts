@@ -5,6 +5,7 @@ import {
   error,
   fine,
   note,
+  PASS_HEADER,
   PRINT_AGAIN,
   type RuleText,
   warning,
@@ -127,7 +128,7 @@ const RUNNING_FINDINGS = {
   ),
   'header-lost': error(
     'The policy file reads a header, and the proxy does not pass it on to headgate. So clients with this header share the counter of their address.',
-    PRINT_AGAIN,
+    PASS_HEADER,
   ),
   'not-examined': note(
     'The gateway could not be asked what has reached it.',

@@ -37,7 +37,8 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
 }
 
-function vouchedIn({ sources, user, plan }: IdentitySection) {
+/** What the policy file reads of users and plans. */
+export function vouchedIn({ sources, user, plan }: IdentitySection) {
   return [sources.includes('user') ? user : undefined, plan];
 }
 

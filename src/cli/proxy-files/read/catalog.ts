@@ -3,6 +3,7 @@ import {
   error,
   fine,
   note,
+  PASS_HEADER,
   PRINT_AGAIN,
   type RuleText,
   warning,
@@ -138,11 +139,15 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'header-not-passed': error(
     'The policy file reads a header that the proxy does not pass on to headgate, so its clients share the counter of their address.',
-    PRINT_AGAIN,
+    PASS_HEADER,
   ),
   'metadata-not-sent': error(
     'The policy file reads users or plans from metadata of a filter of Envoy, and this proxy does not send it to headgate. So its clients are not users, and have no plan from there.',
     'Print the file or its part again with `headgate proxy-config envoy-grpc`. Another proxy, and Envoy over HTTP, can only set a header: name it in `identity.user` or `identity.plan`.',
+  ),
+  'metadata-not-written': error(
+    'The policy file reads users or plans from metadata of a filter of Envoy, and no filter before `headgate.ext_authz` writes it. So its clients are not users, and have no plan from there.',
+    'Put the filter before `headgate.ext_authz`. `jwt_authn` needs `payload_in_metadata` with the first name of `claim`: docs/recipes/plans-from-a-token.md shows one.',
   ),
   'settle-token-not-passed': warning(
     'A policy charges afterwards, and the file does not name the header `X-Headgate-Settle`. So the application gets no token with which it reports what a request turned out to cost, or a client gets it. Reservations that nothing settles stay.',

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
+import type { VouchedMetadata } from '../../../gateway/core/identity/vouched.ts';
 import { found } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
 import type { Route, Site } from './unchecked-paths.ts';
@@ -36,6 +37,8 @@ export interface ProxyFacts {
   readonly owned: ReadonlySet<string>;
   /** Namespaces of Envoy's metadata that headgate gets; undefined for proxies that have none. */
   readonly metadata?: ReadonlySet<string>;
+  /** Why no filter of the proxy writes this metadata; undefined if one may. */
+  readonly unwritten?: (named: VouchedMetadata) => string | undefined;
   readonly secret: string | undefined;
   /** `127.0.0.1:8080` or `unix:/run/headgate.sock`; empty if the file does not name one. */
   readonly gateways: readonly string[];

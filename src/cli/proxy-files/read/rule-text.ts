@@ -16,6 +16,9 @@ export const fine = rule('fine');
 export const PRINT_AGAIN =
   "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
 
+/** A printed file has lines that stay comments until the proxy sets the header itself. */
+export const PASS_HEADER = `If the file has a line for this header behind a \`#\`, let a filter or middleware of yours set the header, and then remove the \`#\`. Otherwise: ${PRINT_AGAIN}`;
+
 export function diagnosticMaker<Id extends string>(catalog: Readonly<Record<Id, RuleText>>) {
   return (id: Id, file: string, message: string): Diagnostic => {
     const { severity, remedy } = catalog[id];

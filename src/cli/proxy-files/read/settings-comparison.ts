@@ -1,7 +1,12 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import { clientHeadersOf, metadataOf, settlingPolicies } from '../print/client-headers.ts';
+import {
+  clientHeadersOf,
+  metadataOf,
+  settlingPolicies,
+  vouchedIn,
+} from '../print/client-headers.ts';
 import { isSameFailureRegion, usesGrpc } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
@@ -61,16 +66,25 @@ function headerFindings(
 
 function metadataFindings(
   file: string,
-  { metadata }: ProxyFacts,
+  { metadata, unwritten }: ProxyFacts,
   policies: ValidFile,
 ): Diagnostic[] {
   const why =
     metadata === undefined
       ? 'is not sent: only Envoy over gRPC can'
       : 'is not in metadata_context_namespaces of the filter';
-  return metadataOf(policies)
-    .filter((namespace) => metadata?.has(namespace) !== true)
-    .map((namespace) => found('metadata-not-sent', file, `${namespace} ${why}`));
+  const isSent = (namespace: string) => metadata?.has(namespace) === true;
+  const unwrittenBy = vouchedIn(policies.identity).flatMap((each) =>
+    each !== undefined && 'metadata' in each && isSent(each.metadata)
+      ? (unwritten?.(each) ?? [])
+      : [],
+  );
+  return [
+    ...metadataOf(policies)
+      .filter((namespace) => !isSent(namespace))
+      .map((namespace) => found('metadata-not-sent', file, `${namespace} ${why}`)),
+    ...[...new Set(unwrittenBy)].map((problem) => found('metadata-not-written', file, problem)),
+  ];
 }
 
 /** Besides hiding it from clients, a printed file names the header for the request to the application. */

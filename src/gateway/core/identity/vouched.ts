@@ -2,10 +2,13 @@
 import type { CheckRequest } from '../check-request.ts';
 import { singleValue } from './header-value.ts';
 
-export type Vouched =
-  | { readonly header: string }
-  /** The namespace of a filter's metadata, and the names on the way to the value. */
-  | { readonly metadata: string; readonly claim: readonly string[] };
+export type Vouched = { readonly header: string } | VouchedMetadata;
+
+/** The namespace of a filter's metadata, and the names on the way to the value. */
+export interface VouchedMetadata {
+  readonly metadata: string;
+  readonly claim: readonly string[];
+}
 
 /** What it returns believes the proxy: callers ask only about requests of trusted ones. */
 export function compileVouched(vouched: Vouched): (request: CheckRequest) => string | undefined {

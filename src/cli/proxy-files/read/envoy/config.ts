@@ -21,6 +21,8 @@ export interface Manager {
   readonly check: Filter | undefined;
   /** Only listeners of the same Envoy connect to it. */
   readonly isInternal: boolean;
+  /** Filters of the connection can write metadata, too. */
+  readonly hasConnectionFilters: boolean;
   readonly filters: readonly Filter[];
   readonly upgrades: readonly YamlMap[];
   readonly hosts: readonly VirtualHost[];
@@ -87,6 +89,14 @@ export function readEnvoyFile(file: string, text: string) {
   };
 }
 
+/** Those that run before the check of headgate. */
+export function filtersBefore({ filters, check }: Manager): readonly Filter[] {
+  return filters.slice(
+    0,
+    filters.findIndex(({ config }) => config === check?.config),
+  );
+}
+
 export function isExtAuthz({ config }: Filter): boolean {
   return textAt(config, '@type') === EXT_AUTHZ;
 }
@@ -141,6 +151,11 @@ function managerOf(map: YamlMap, listener: YamlMap | undefined): Omit<Manager, '
     map,
     what: `the listener ${name}`,
     isInternal: at(listener, 'internal_listener') !== undefined,
+    hasConnectionFilters:
+      listAt(listener, 'listener_filters').length > 0 ||
+      [...listAt(listener, 'filter_chains'), at(listener, 'default_filter_chain')].some(
+        (chain) => listAt(chain, 'filters').length > 1,
+      ),
     filters: filtersIn(mapsAt(map, 'http_filters')),
     upgrades: mapsAt(map, 'upgrade_configs'),
     hosts,

@@ -1,15 +1,11 @@
 /** Which headers of clients Envoy removes or overwrites before it asks headgate, whatever the request. */
 import { at, listAt, textAt } from '../yaml.ts';
-import type { Filter, Manager } from './config.ts';
+import { type Filter, filtersBefore, type Manager } from './config.ts';
 
 /** In lower case: those that the filters of each manager own. */
 export function ownedBefore(managers: readonly Manager[]): string[] {
-  const [first = [], ...others] = managers.map(({ filters, check }) =>
-    filters
-      .slice(
-        0,
-        filters.findIndex(({ config }) => config === check?.config),
-      )
+  const [first = [], ...others] = managers.map((manager) =>
+    filtersBefore(manager)
       .filter(({ map, isConditional }) => !isConditional && at(map, 'disabled') !== true)
       .flatMap(ownedBy),
   );

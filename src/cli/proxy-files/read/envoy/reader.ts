@@ -8,6 +8,7 @@ import {
   readEnvoyFile,
 } from './config.ts';
 import { envoyFindings } from './findings.ts';
+import { unwrittenIn } from './metadata-writers.ts';
 import { ownedBefore } from './owned-headers.ts';
 import { envoyRewrites } from './rewrites.ts';
 import { envoyRoutes, envoySites } from './routes.ts';
@@ -28,7 +29,13 @@ export const readEnvoy: ReadProxyFile = ({ file, text }) => {
 
 const NAMESPACES = 'metadata_context_namespaces';
 
-function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undefined {
+function factsOf({
+  managers,
+  checked,
+  checks,
+  extAuthz,
+  endpoints,
+}: EnvoyFile): ProxyFacts | undefined {
   const [check] = [...checks, ...headgateFilters(extAuthz, endpoints)];
   if (check === undefined) return undefined;
   const filter = check.config;
@@ -42,9 +49,10 @@ function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFac
     passed: passedBy(filter, isGrpc),
     owned: new Set([
       ...sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? ''),
-      ...ownedBefore(managers.filter(({ check }) => check !== undefined)),
+      ...ownedBefore(checked),
     ]),
     ...(isGrpc && { metadata: new Set(listAt(filter, NAMESPACES).map(String)) }),
+    unwritten: (named) => unwrittenIn(checked, named),
     secret: textAt(secret, 'value'),
     gateways: endpoints.get(clusterOf(filter) ?? '') ?? [],
     refusesAll: at(filter, 'failure_mode_allow') !== true,

@@ -13,13 +13,15 @@ const BY_METADATA =
   identity(`user: { metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] },
   plan: { metadata: my.filter, claim: plan }`);
 
-async function complaints(text: string, policies: string): Promise<string[]> {
-  const found = await examineProxyFile({
+const examined = (text: string, policies: string) =>
+  examineProxyFile({
     ...{ file: 'file', path: 'file', text, policies: validFile(policies) },
     settings: readEnvironment({ HEADGATE_GRPC_PORT: '8081' }),
     isAccepted: async () => true,
   });
-  return found
+
+async function complaints(text: string, policies: string): Promise<string[]> {
+  return (await examined(text, policies))
     .filter(({ severity }) => severity === 'error' || severity === 'warning')
     .map(({ rule, message }) => `${rule}: ${message}`);
 }
@@ -84,12 +86,24 @@ describe.each(['envoy', 'envoy-grpc'])('in the file of %s', (proxy) => {
   });
 });
 
+const NAMED = '- name: headgate.ext_authz\n';
+const BEHIND = '- name: headgate.gateway_failure\n';
+const tokens = (provider: object, more: object = {}) =>
+  filter(JWT, { providers: { a: provider } }, more);
+const TOKENS = tokens({ payload_in_metadata: 'payload' });
+const placed = (text: string, place: string, ...own: string[]) =>
+  text.replace(place, (next) =>
+    [...own.map((each) => `- ${each}`), next].join('\n                  '),
+  );
+const withBefore = (...own: string[]) =>
+  placed(proxyConfigOf('envoy-grpc', BY_METADATA), NAMED, ...own);
+
 describe('metadata of filters', () => {
   const missing = (why: string, ...names: string[]) =>
     names.map((each) => `metadata-not-sent: ${each} ${why}`);
 
   test('is sent by the file of Envoy over gRPC that was printed for the policy file', async () => {
-    const printed = proxyConfigOf('envoy-grpc', BY_METADATA);
+    const printed = withBefore(TOKENS, scripted('set("my.filter", "plan", "a")'));
     expect(await complaints(printed, BY_METADATA)).toEqual([]);
     const one = printed.replace(', "my.filter"]', ']');
     const why = 'is not in metadata_context_namespaces of the filter';
@@ -98,6 +112,59 @@ describe('metadata of filters', () => {
     expect(await complaints(other, BY_METADATA)).toEqual(
       missing(why, 'envoy.filters.http.jwt_authn', 'my.filter'),
     );
+  });
+
+  const NONE =
+    'no filter jwt_authn stands before headgate.ext_authz, so nothing writes envoy.filters.http.jwt_authn';
+  const NO_NAME =
+    'the filter jwt_authn before headgate.ext_authz has no payload_in_metadata, so it writes no envoy.filters.http.jwt_authn';
+  const OTHER_NAME =
+    'the filter jwt_authn before headgate.ext_authz writes claims, and a claim begins with payload';
+  const ONLY_TOKENS =
+    identity(`user: { metadata: envoy.filters.http.jwt_authn, claim: [payload, sub] },
+  plan: { metadata: envoy.filters.http.jwt_authn, claim: [payload, plan] }`);
+  const printed = proxyConfigOf('envoy-grpc', ONLY_TOKENS);
+
+  test.each([
+    ['no filter writes', printed, NONE],
+    ['a filter behind the check writes', placed(printed, BEHIND, TOKENS), NONE],
+    [
+      'a disabled filter writes',
+      placed(printed, NAMED, tokens({ payload_in_metadata: 'payload' }, { disabled: true })),
+      NONE,
+    ],
+    ['a filter does not put the claims into', placed(printed, NAMED, tokens({})), NO_NAME],
+    [
+      'has another name',
+      placed(printed, NAMED, tokens({ payload_in_metadata: 'claims' })),
+      OTHER_NAME,
+    ],
+  ])('that %s is found', async (_, text, problem) => {
+    expect(await complaints(text, ONLY_TOKENS)).toEqual([`metadata-not-written: ${problem}`]);
+  });
+
+  test.each([
+    ['a script', scripted('set("envoy.filters.http.jwt_authn", "payload", {})')],
+    ['a filter that is configured elsewhere', '{ name: own, config_discovery: {} }'],
+    [
+      'one of two providers',
+      filter(JWT, { providers: { a: {}, b: { payload_in_metadata: 'payload' } } }),
+    ],
+    ['the head of a token', tokens({ header_in_metadata: 'payload' })],
+  ])('that %s can write is not', async (_, own) => {
+    expect(await complaints(placed(printed, NAMED, own), ONLY_TOKENS)).toEqual([]);
+  });
+
+  test('of other filters needs a filter that may write it, or one of the connection', async () => {
+    const cors = filter('type.googleapis.com/envoy.extensions.filters.http.cors.v3.Cors', {});
+    const text = withBefore(TOKENS, cors);
+    const problem = 'no filter before headgate.ext_authz writes my.filter';
+    expect(await complaints(text, BY_METADATA)).toEqual([`metadata-not-written: ${problem}`]);
+    const connection = text.replace(
+      /^( +)(filter_chains:)/m,
+      '$1listener_filters: [{ name: a }]\n$1$2',
+    );
+    expect(await complaints(connection, BY_METADATA)).toEqual([]);
   });
 
   test.each(['nginx', 'envoy', 'caddy', 'haproxy', 'traefik'])(
@@ -127,6 +194,15 @@ test.each(['nginx', 'caddy', 'haproxy', 'traefik'])(
     expect(await complaints(spoofed, BY_HEADER)).toEqual(FROM_CLIENT);
     const rules = (await complaints(printed, BY_HEADER)).map((each) => each.split(':')[0]);
     expect(rules).not.toContain('header-from-client');
+  },
+);
+
+test.each(['envoy', 'envoy-grpc', 'traefik'])(
+  'what doctor says of the printed file of %s leads on: printing it again would not',
+  async (proxy) => {
+    const [first] = await examined(proxyConfigOf(proxy, BY_HEADER), BY_HEADER);
+    expect(first).toMatchObject({ rule: 'header-not-passed' });
+    expect(first?.remedy).toMatch(/^If the file has a line .* remove the `#`/);
   },
 );
 
