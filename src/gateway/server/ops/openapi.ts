@@ -17,6 +17,10 @@ const readiness = status.extend({
     )
     .describe('Headers that the policy file needs but that no request through the proxy had.')
     .optional(),
+  unsettled_policies: z
+    .array(z.string())
+    .describe('Policies that reserve units, and whose outcomes nobody reports.')
+    .optional(),
 });
 
 const error = z.object({
