@@ -62,7 +62,7 @@ const answersWith = (text: unknown, number: unknown = 1) => {
     'POST /v1/keys/revoke': { revoked: [apiKey], left: number },
     'POST /v1/keys/import': {
       ...{ added: number, changed: number, unchanged: number },
-      ...{ refused: [], warnings },
+      ...{ refused: [], doubtful: [{ index: 0, message: text }], warnings },
     },
     'GET /v1/overview': {
       ...{ time: TIME, step_ms: 5_000, until: TIME, without_policy: series, policies_left_out: 1 },
