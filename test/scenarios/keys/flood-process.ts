@@ -1,12 +1,14 @@
 /**
  * Sends requests as fast as they are answered, in its own process: started with `URL ADDRESSES KIND`. KIND is `invented`
  * for a new key in each request, or `one` for the same key of a customer. Reports how many were answered until its
- * parent disconnects or says so.
+ * parent disconnects or says so, and first that it flows.
  */
 import { LoadConnection, type Pending } from '../../../tools/load/load-connection.ts';
 import { requestOf } from './lab.ts';
 
 const CONNECTIONS = 64;
+/** Answers. */
+const FLOWS_AFTER = 200;
 
 const [url = '', addresses = '1', kind = 'invented'] = process.argv.slice(2);
 let next = 0;
@@ -30,7 +32,7 @@ function open(): void {
     { url, request },
     {
       onAnswer: () => {
-        answered++;
+        if (++answered === FLOWS_AFTER) process.send?.('flows');
       },
       onIdle: () => connection.send(pending()),
       onGone: open,

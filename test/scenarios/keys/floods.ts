@@ -66,6 +66,8 @@ const FLOODS: readonly Flood[] = [
 ];
 
 interface Measured {
+  /** How long the flood took, from its start. */
+  readonly seconds: number;
   readonly sent: number;
   readonly known: readonly Answer[];
   readonly fresh: readonly Answer[];
@@ -77,10 +79,9 @@ interface Measured {
 export async function runFloods(options: FloodOptions): Promise<Found> {
   const found: (readonly [Flood, Measured])[] = [];
   for (const flood of FLOODS) found.push([flood, await runFlood(flood, options)]);
-  const { seconds } = options;
   return {
-    rows: found.map(([flood, each]) => rowOf(flood, each, seconds)),
-    ...judge(found, seconds),
+    rows: found.map(([flood, each]) => rowOf(flood, each)),
+    ...judge(found),
   };
 }
 
@@ -116,7 +117,9 @@ interface Measuring {
 async function measure(of: Measuring): Promise<Measured> {
   const { gateway, admin, flood, seconds, customers, newcomers } = of;
   const before = await workOf(gateway, admin);
-  const stopFlood = flood.kind && startFlood(gateway, flood);
+  const startMs = performance.now();
+  // A busy machine takes seconds to start a program.
+  const stopFlood = flood.kind && (await startFlood(gateway, flood));
   const known = keepAsking(gateway, PER_SECOND, (i) => ({
     id: customers[i % CUSTOMERS] as string,
     address: addressOf(i % CUSTOMERS),
@@ -130,6 +133,7 @@ async function measure(of: Measuring): Promise<Measured> {
   const sent = (await stopFlood?.()) ?? 0;
   const after = await workOf(gateway, admin);
   return {
+    seconds: (performance.now() - startMs) / 1_000,
     sent,
     ...answers,
     digests: after.digests - before.digests,
@@ -138,11 +142,12 @@ async function measure(of: Measuring): Promise<Measured> {
   };
 }
 
-/** Resolves to how many requests were answered. */
-function startFlood({ url }: GatewayProcess, { addresses, kind }: Flood): () => Promise<number> {
+/** Resolves once the flood flows, to what ends it and tells how many requests were answered. */
+async function startFlood({ url }: GatewayProcess, { addresses, kind }: Flood) {
   const program = fileURLToPath(new URL('flood-process.ts', import.meta.url));
   const child = fork(program, [url, String(addresses), String(kind)], { execArgv: [] });
-  return async () => {
+  await once(child, 'message');
+  return async (): Promise<number> => {
     child.send('stop');
     const [answered] = await once(child, 'message');
     await once(child, 'exit');
@@ -163,8 +168,8 @@ async function workOf(gateway: GatewayProcess, admin: Redis) {
   };
 }
 
-function rowOf({ name }: Flood, measured: Measured, seconds: number) {
-  const { sent, known, fresh, digests, lookUps, takes } = measured;
+function rowOf({ name }: Flood, measured: Measured) {
+  const { seconds, sent, known, fresh, digests, lookUps, takes } = measured;
   const waits = waitsOf(known);
   return {
     flood: name,
@@ -186,13 +191,13 @@ const isNot =
   ({ seen }: Answer) =>
     seen !== wanted;
 
-function judge(found: readonly (readonly [Flood, Measured])[], seconds: number) {
+function judge(found: readonly (readonly [Flood, Measured])[]) {
   const wrong: string[] = [];
   const late: string[] = [];
   for (const [i, [flood, measured]] of found.entries()) {
     const { name, kind, addresses, isCompared } = flood;
     const compared = found[i - 1]?.[0].isCompared && found[i - 1]?.[1];
-    const { sent, known, fresh, digests, lookUps, takes } = measured;
+    const { seconds, sent, known, fresh, digests, lookUps, takes } = measured;
     const others = known.length + fresh.length;
     // 60 look-ups of each address and one more each second, and those that were under way together.
     const mostDigests = addresses * (60 + 2 * seconds) + others + 64;
