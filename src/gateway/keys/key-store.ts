@@ -13,7 +13,7 @@ export interface KeyRange {
 }
 
 export interface ChangedKeys {
-  /** What to ask from the next time. Undefined if there is nothing to compare with: any key may have changed then. */
+  /** The version to pass to the next call. Undefined if the store has none: any key may have changed by then. */
   readonly version: string | undefined;
   /** Undefined if any key may have changed. */
   readonly digests: readonly string[] | undefined;

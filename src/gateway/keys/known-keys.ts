@@ -14,7 +14,7 @@ export class KnownKeys {
   readonly #found: RecentMap<StoredKey>;
   /** Digests that the store has no record of, and until when that is remembered. */
   readonly #unknown = new RecentMap<number>(MOST_UNKNOWN);
-  /** By their partitions. What is told of clients may be a moment old, so changes of others leave it as it is. */
+  /** By their partitions, for operators. Changes that other gateways make do not update these. */
   readonly #clients = new RecentMap<StoredKey>(MOST_CLIENTS);
 
   /** `now`: milliseconds of a monotonic clock. */

@@ -23,7 +23,7 @@ export function largestToken(policies: readonly Policy[]): number {
   return Math.max(...lengths);
 }
 
-/** In shadow mode, each policy is taken at a moment of its own. */
+/** `momentMs` differs for each policy, because shadow policies are counted at different times. */
 function partsOf(limit: Limit, momentMs: number): TokenPart[] {
   const part = (form: Limit, partition: string): TokenPart => ({
     name: limitNames(limit.policy).get(form) ?? '',

@@ -35,7 +35,7 @@ export interface PolicySet extends PolicySetParts {
   /** A limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   has(name: string): boolean;
-  /** Some policy has limits of its own for clients with this plan. */
+  /** Whether a policy has limits for this plan. */
   hasPlan(plan: string): boolean;
   /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
   policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
