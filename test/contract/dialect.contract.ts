@@ -1,5 +1,6 @@
 /** What every dialect must do. test/unit/gateway/dialects/contract.test.ts runs it for each row of the table. */
 import { describe, expect, test } from 'vitest';
+import type { AnswerStyle } from '../../src/gateway/core/answer-style.ts';
 import type { CheckRequest } from '../../src/gateway/core/check-request.ts';
 import {
   AMBIGUOUS_IDENTITY,
@@ -10,7 +11,6 @@ import {
   MALFORMED_PATH,
   unmeasured,
 } from '../../src/gateway/core/counting/decision.ts';
-import type { AnswerStyle } from '../../src/gateway/core/matching/policy-set.ts';
 import { loginPolicy } from '../support/policies.ts';
 import { type HeaderChange, PROXY_ADDRESS, type ProxyFixture } from '../support/proxy-fixture.ts';
 import { NOON_MS } from '../support/requests.ts';

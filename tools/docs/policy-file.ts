@@ -123,6 +123,26 @@ default:
   body: problem+json
 `,
   },
+  'default.answers': {
+    text: 'A policy can answer in another form than the file says. It is for requests whose most specific policy it is, whichever policy denies them.',
+    example: `policies:
+  - name: completions
+    match: { method: POST, path: /v1/* }
+    limits: [600/1min]
+    answers: { body: openai }
+`,
+  },
+  'policies[].match.mcp': {
+    text: 'A path with such policies needs one for `method: none`. Of several policies, an exact method comes first, then an exact name, then the longest beginning.',
+    example: `policies:
+  - name: search-tool
+    match: { path: /mcp, mcp: { method: tools/call, name: search_* } }
+    limits: [20/1min, { rate: 200/1h, per: api_key }]
+  - name: other-calls
+    match: { path: /mcp, mcp: { method: none } }
+    limits: [20/1min]
+`,
+  },
   'exempt[]': {
     text: 'An address range is short for a map with this `address`. Each map has either an `address` or a `key`.',
     example: `exempt:

@@ -9,6 +9,7 @@ const REASONS: Readonly<Record<Decision['reason'], true>> = {
   over_limit: true,
   malformed_path: true,
   malformed_host: true,
+  malformed_mcp: true,
   ambiguous_identity: true,
   store_failure: true,
   exempt: true,

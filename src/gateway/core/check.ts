@@ -10,17 +10,19 @@ import {
   decide,
   EXEMPT,
   MALFORMED_HOST,
+  MALFORMED_MCP,
   MALFORMED_PATH,
   notEnforced,
 } from './counting/decision.ts';
 import { describe } from './counting/descriptor.ts';
 import { type Reservation, reservationOf } from './counting/reservation.ts';
-import { createDenialNaming, type NameDenial, type NewDenialId } from './denial-naming.ts';
+import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { KeyDirectory } from './identity/key-directory.ts';
 import type { SaltSource } from './identity/salts.ts';
 import { traceLimits, traceQuotas } from './limit-trace.ts';
 import { isHost } from './matching/host.ts';
+import { MALFORMED_CALL } from './matching/policies-for.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
 import type { Policy, PolicyMode } from './policy.ts';
@@ -80,20 +82,28 @@ export function createCheck(options: CheckOptions): Check {
   const { salts, overrides, keys, observer, deadline } = options;
   const trace = observer.step;
   const name = createDenialNaming(options.newId);
-  const countPolicies = createPolicyCounting(options, name);
+  const countPolicies = createPolicyCounting(options);
 
   function decideIn(context: RequestContext, request: CheckRequest, set: PolicySet): Decided {
     const client = set.identify(request, context);
     reportClient(client, set, observer);
+    const deny = (decision: Decision, applied: readonly Policy[]): Decision => ({
+      ...name(decision, client, request.headers),
+      answers: set.answersFor(request, applied),
+    });
     const refusal = refusalOf(request, client);
-    if (refusal !== undefined) return name(refusal, client, request.headers);
+    if (refusal !== undefined) return deny(refusal, NO_POLICIES);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) observer.policyUnknown(policy);
-    const applied = set.policiesFor(request, context.overrides.modes, trace);
-    if (applied.length === 0) return name(MALFORMED_PATH, client, request.headers);
+    const { modes } = context.overrides;
+    const isTrustedProxy = !client.untrustedProxy;
+    const applied = set.policiesFor(request, { modes, isTrustedProxy, trace });
+    if (applied.length === 0) {
+      return deny(applied === MALFORMED_CALL ? MALFORMED_MCP : MALFORMED_PATH, applied);
+    }
     if (applied[0] === set.fallback) observer.unmatched();
     if (client.access === 'exempt') return EXEMPT;
-    return countPolicies(client, applied, context);
+    return countPolicies({ client, applied, context, deny });
   }
 
   return (request, set, nowMs) => {
@@ -131,15 +141,14 @@ function refusalOf({ host }: CheckRequest, client: ClientIdentity): Decision | u
 
 type Decided = Decision | Promise<Decision>;
 
-/** `applied` are the policies that apply to the request: at least one. */
-type CountPolicies = (
-  client: ClientIdentity,
-  applied: readonly Policy[],
-  context: RequestContext,
-) => Decided;
+interface MatchedRequest extends CountedRequest {
+  /** The policies that apply to the request: at least one. */
+  readonly applied: readonly Policy[];
+  readonly deny: (decision: Decision, applied: readonly Policy[]) => Decision;
+}
 
 /** The enforced policies decide, those in shadow mode only report. */
-function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPolicies {
+function createPolicyCounting(options: CheckOptions) {
   const { observer, span, issueToken, deadline } = options;
   const count = createCounting(options);
   const shadow = createShadowCounting({
@@ -155,18 +164,18 @@ function createPolicyCounting(options: CheckOptions, name: NameDenial): CountPol
     return { ...decision, settleToken: issueToken(reservation) };
   }
 
-  return (client, applied, context) => {
-    const { headers, overrides, trace } = context;
+  return (request: MatchedRequest): Decided => {
+    const { client, applied, context, deny } = request;
+    const { overrides, trace } = context;
     const enforced = inMode('enforce', applied, overrides.modes);
     const reserves = issueToken !== undefined && anySettles(applied);
     const late = context.late ?? (reserves && enforced !== applied ? deadline?.() : undefined);
     const conclude = (decision: Decision, counted: readonly Counted[]): Decided => {
       // Policies in shadow mode count only requests that are allowed.
-      if (decision.verdict === 'deny') return name(decision, client, headers);
+      if (decision.verdict === 'deny') return deny(decision, applied);
       if (enforced === applied && !reserves) return decision;
       const counts = enforced !== applied && decision.mode === 'enforced';
       const shadows = counts ? inMode('shadow', applied, overrides.modes) : NO_POLICIES;
-      const request: CountedRequest = { client, context };
       for (const each of shadows) if (!(reserves && each.settles)) shadow.count(each, request);
       if (!reserves) return decision;
       const reserved = shadow.reserve(

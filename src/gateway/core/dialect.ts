@@ -1,7 +1,8 @@
 /** The port to proxies: parses the check that a proxy sends, and renders the answer that it needs. */
+
+import type { AnswerStyle } from './answer-style.ts';
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import type { Decision } from './counting/decision.ts';
-import type { AnswerStyle } from './matching/policy-set.ts';
 
 export interface ProxyCall {
   readonly method: string;
@@ -26,5 +27,6 @@ export interface Dialect {
   /** For malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
-  render(decision: Decision, style: AnswerStyle): Answer;
+  /** `sent`: the headers of the client's request. */
+  render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): Answer;
 }

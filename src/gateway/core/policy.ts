@@ -1,4 +1,5 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
+import type { AnswerStyle } from './answer-style.ts';
 import { multiplied } from './counting/largest-limit.ts';
 import {
   describeQuota,
@@ -62,6 +63,8 @@ export interface Policy {
   readonly lookback: Lookback;
   /** Some of its limits charge afterwards. */
   readonly settles: boolean;
+  /** Undefined: as the policy file says for all. */
+  readonly answers: AnswerStyle | undefined;
 }
 
 export interface LimitDefinition extends Quota {
@@ -78,6 +81,7 @@ export interface PolicyDefinition {
   readonly limits: readonly LimitDefinition[];
   readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
   readonly onStoreFailure: StoreFailureMode;
+  readonly answers?: AnswerStyle | undefined;
 }
 
 /** The factors by which a limit is multiplied if it counts more than one client. */
@@ -89,11 +93,11 @@ export interface Factors {
 }
 
 export function compilePolicy(definition: PolicyDefinition, factors: Factors): Policy {
-  const { name, mode = 'enforce', onStoreFailure } = definition;
+  const { name, mode = 'enforce', onStoreFailure, answers } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
   const unfinished = { lookback: NO_LOOKBACK, settles: false };
-  const policy = { name, mode, limits, plans, onStoreFailure, ...unfinished };
+  const policy = { name, mode, limits, plans, onStoreFailure, answers, ...unfinished };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(

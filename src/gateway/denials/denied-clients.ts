@@ -46,7 +46,11 @@ const MAX_EARLIER_OF_ALL = 10_000;
 const TAG_LENGTH = 12;
 /** After so long without a denial, the count starts again. */
 const QUIET_MS = 600_000;
-const MALFORMED: ReadonlySet<Decision['reason']> = new Set(['malformed_path', 'malformed_host']);
+const MALFORMED: ReadonlySet<Decision['reason']> = new Set([
+  'malformed_path',
+  'malformed_host',
+  'malformed_mcp',
+]);
 
 export interface DeniedClientsOptions {
   readonly now: () => number;

@@ -2,10 +2,11 @@
  * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio). In this mode the gateway can
  * have Envoy overwrite headers of the application's response, which HTTP mode cannot.
  */
+
+import type { AnswerStyle } from '../core/answer-style.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { singleValue } from '../core/identity/header-value.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
 import { filterMetadata } from './messages/filter-metadata.ts';
 import { answer, SETTLE_HEADER } from './shared/answer.ts';
@@ -63,8 +64,8 @@ function parse(
   };
 }
 
-function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
-  const { status, headers, body } = answer(decision, style, BAD_REQUEST);
+function render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): EnvoyAnswer {
+  const { status, headers, body } = answer(decision, { style, sent, badRequest: BAD_REQUEST });
   if (decision.verdict === 'allow') {
     const { settleToken } = decision;
     // The application decides whether its response may be cached, and the client gets no token.

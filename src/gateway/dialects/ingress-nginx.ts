@@ -5,10 +5,11 @@
  * status other than 2xx, 401 and 403 becomes a 500, and only snippets can map a 429. So a denial is a 403 whose headers
  * have the real status and body; the snippets of `deploy/ingress-nginx` restore both.
  */
-import type { CheckRequest } from '../core/check-request.ts';
+
+import type { AnswerStyle } from '../core/answer-style.ts';
+import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { answer } from './shared/answer.ts';
 import { forwardAuth } from './shared/forward-auth.ts';
 
@@ -38,8 +39,8 @@ function parse(call: ProxyCall): CheckRequest {
     : { ...request, host: url.slice(host, path), target: url.slice(path) };
 }
 
-function render(decision: Decision, style: AnswerStyle): Answer {
-  const { status, headers, body } = answer(decision, style, BAD_REQUEST);
+function render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): Answer {
+  const { status, headers, body } = answer(decision, { style, sent, badRequest: BAD_REQUEST });
   if (decision.verdict === 'allow') return { status, headers, body };
   headers.push('X-RateLimit-Status', String(status), 'X-Headgate-Body', body.trimEnd());
   return { status: 403, headers, body };

@@ -5,9 +5,11 @@
  * requested. NGINX passes on 2xx, 401 and 403, and turns every other status into a 500, so `deploy/nginx` maps our 429
  * with `error_page`. NGINX drops the body of the answer but keeps header values, so a denial also has its body in a header.
  */
+
+import type { AnswerStyle } from '../core/answer-style.ts';
+import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { answer } from './shared/answer.ts';
 import { forwardAuth } from './shared/forward-auth.ts';
 
@@ -35,8 +37,8 @@ export const nginx: Dialect = {
   render,
 };
 
-function render(decision: Decision, style: AnswerStyle): Answer {
-  const rendered = answer(decision, style, BAD_REQUEST);
+function render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): Answer {
+  const rendered = answer(decision, { style, sent, badRequest: BAD_REQUEST });
   if (decision.verdict === 'deny')
     rendered.headers.push('X-Headgate-Body', rendered.body.trimEnd());
   return rendered;

@@ -1,4 +1,6 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
+
+import type { AnswerStyle } from '../core/answer-style.ts';
 import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
@@ -11,7 +13,7 @@ import {
 } from '../core/counting/store.ts';
 import type { KeyDirectory } from '../core/identity/key-directory.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
-import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
 import { plainMetadata } from '../core/proxy-metadata.ts';
 import { DIALECT_NAMES, DIALECTS } from '../dialects/index.ts';

@@ -1,8 +1,8 @@
 import type { HeaderNames } from '../config/settings/environment.ts';
+import type { AnswerStyle } from '../core/answer-style.ts';
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { type Naming, withDenial } from '../core/denial-naming.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import { contentType, denialBody, retryAfterSeconds } from '../dialects/shared/answer.ts';
 import {
   type AnswerEvents,

@@ -1,8 +1,10 @@
 /** From a proxy's request to its answer: the same for checks over HTTP and gRPC, and for calls of the rate limit service. */
+
+import type { AnswerStyle } from '../core/answer-style.ts';
 import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
-import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
 
 export interface Pending<Result> {
   /** How logs and metrics name the proxy. */
@@ -107,7 +109,8 @@ class WaitingCheck implements Pending<Decision> {
   }
 
   answer(decision: Decision): Decision {
-    this.#pending.answer(decision, (this.#set ?? this.#options.policies.current).answers);
+    const { answers } = this.#set ?? this.#options.policies.current;
+    this.#pending.answer(decision, decision.answers ?? answers);
     return decision;
   }
 

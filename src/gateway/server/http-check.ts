@@ -1,9 +1,9 @@
 /** One check that a proxy sent over HTTP, and the answers, also those that no dialect renders. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AnswerStyle } from '../core/answer-style.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/matching/policy-set.ts';
 import type { WriteAnswer } from './answer-writer.ts';
 import { type ConnectionGuard, guardOf } from './connection-guard.ts';
 import type { PendingCheck } from './handler.ts';
@@ -41,8 +41,8 @@ export class HttpCheck implements PendingCheck {
   }
 
   answer(decision: Decision, style: AnswerStyle): void {
-    const { dialect, response } = this.#options;
-    writeAnswer(response, dialect.render(decision, style), this.#options);
+    const { dialect, message, response } = this.#options;
+    writeAnswer(response, dialect.render(decision, style, message.headers), this.#options);
   }
 
   fail(): void {

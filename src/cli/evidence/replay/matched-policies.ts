@@ -32,7 +32,7 @@ export class MatchedPolicies<Found> {
     this.#policiesFor = ({ method, host, target }) => {
       const known = host !== undefined && isHost(host) ? host : '';
       const line = { method, target, host: known, policy: undefined, missing: NO_NAMES };
-      return policies.policiesFor(line, modes);
+      return policies.policiesFor(line, { modes });
     };
     this.#compile = compile;
   }

@@ -2,7 +2,7 @@
 
 import { ConfigError } from '../../config/diagnostic.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
-import type { AnswerStyle } from '../../core/matching/policy-set.ts';
+import type { AnswerStyle } from '../../core/answer-style.ts';
 import type { Policy } from '../../core/policy.ts';
 import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
 import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';

@@ -6,8 +6,10 @@ import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
+import { MCP_METHOD, MCP_NAME } from '../../core/mcp/mcp-call.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
+import { answerStyle } from './answers-schema.ts';
 import { routesOf } from './match.ts';
 import {
   type AccessList,
@@ -16,6 +18,7 @@ import {
   type IdentitySection,
   keySources,
   type LimitEntry,
+  type PolicyEntry,
   prefixesOf,
   reserveHeadersOf,
   sourceName,
@@ -33,10 +36,13 @@ export function compilePolicies(
     unverified: identity.api_key.unverified_factor,
     widerNetworks: prefixesOf(identity).slice(1),
   };
-  const policyOf = (entry: DefaultEntry & { readonly name: string }) => {
+  const policyOf = (entry: DefaultEntry & Pick<PolicyEntry, 'name' | 'match'>) => {
     const { name, mode, cost, limits, plans, on_store_failure = failureMode } = entry;
+    const usualBody = entry.match?.mcp && MCP_BODY;
     const definition = {
       ...{ name, mode, cost, onStoreFailure: on_store_failure },
+      answers:
+        entry.answers || usualBody ? answerStyle(answers, entry.answers, usualBody) : undefined,
       limits: limits.map(toLimitDefinition),
       plans: new Map(
         Object.entries(plans).map(([plan, each]) => [plan, each.map(toLimitDefinition)]),
@@ -55,18 +61,18 @@ export function compilePolicies(
   return compilePolicySet({
     routes: routesWith(false),
     always: routesWith(true),
-    fallback: policyOf({ ...fallback, name: 'default' }),
+    fallback: policyOf({ ...fallback, name: 'default', match: undefined }),
     ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
     neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
-    answers: {
-      reset: answers.reset,
-      retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
-      body: answers.body,
-    },
+    answers: answerStyle(answers),
+    mcpAnswers: answerStyle(answers, {}, MCP_BODY),
+    vouchesMcp: [MCP_METHOD, MCP_NAME].every((name) => identity.verified_headers.includes(name)),
     caseSensitive,
   });
 }
+
+const MCP_BODY = 'json-rpc';
 
 function toLimitDefinition({
   rate: { limit, window, windowMs, calendar: unit },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RouteMatch } from '../../core/matching/matcher.ts';
 import type { Path } from '../diagnostic.ts';
 import { checkedText } from '../refinement.ts';
+import { mcpMatches, mcpSchema } from './mcp-schema.ts';
 import { checkPathTemplate, literalPath } from './path-template.ts';
 
 export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
@@ -117,6 +118,7 @@ export const matchSchema = z
       .describe(
         'A path, or a list of paths that share the counters of the policy. A segment may be ":name", and the last one "*".',
       ),
+    mcp: mcpSchema.optional(),
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
@@ -135,13 +137,17 @@ export interface WrittenRoute {
 
 /** The routes of a policy: one for each of its paths, or a single one without a path. */
 export function routesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
-  const { method, host, path } = match;
-  const methods = method === undefined ? undefined : [method].flat();
+  const { method, host, path, mcp } = match;
+  const methods = mcp ? ['POST'] : method === undefined ? undefined : [method].flat();
+  const calls = mcp === undefined ? [undefined] : mcpMatches(mcp);
   const isInList = Array.isArray(path);
-  return [path].flat().map((written, i) => {
+  return [path].flat().flatMap((written, i) => {
     const literal = written === undefined ? undefined : literalPath(written);
     const compared = caseSensitive ? literal : literal?.toLowerCase();
     const at = isInList ? ['match', 'path', i] : ['match', 'path'];
-    return { match: { methods, host, path: compared }, written, at, isInList };
+    return calls.map((call) => ({
+      match: { methods, host, path: compared, mcp: call },
+      ...{ written, at, isInList },
+    }));
   });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { refusedBy } from '../refinement.ts';
 import { accessSchema } from './access-schema.ts';
+import { answersSchema, ownAnswersSchema } from './answers-schema.ts';
 import { identitySchema } from './identity-schema.ts';
 import { shortName } from './key-list.ts';
 import { limits, plans, units } from './limit-schema.ts';
@@ -52,6 +53,7 @@ export const policySchema = z
     mode,
     on_store_failure: onStoreFailure,
     on_gateway_failure: onGatewayFailure,
+    answers: ownAnswersSchema.optional(),
   })
   .refine((policy) => policy.always || policy.match !== undefined, {
     path: ['match'],
@@ -60,7 +62,14 @@ export const policySchema = z
   });
 
 export const defaultSchema = z
-  .strictObject({ limits, plans, cost, mode, on_store_failure: onStoreFailure })
+  .strictObject({
+    limits,
+    plans,
+    cost,
+    mode,
+    on_store_failure: onStoreFailure,
+    answers: ownAnswersSchema.optional(),
+  })
   .describe('Applies to requests that match no policy. Required.');
 
 export const matchingSchema = z.strictObject({
@@ -68,25 +77,6 @@ export const matchingSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether /Login and /login are different paths.'),
-});
-
-export const answersSchema = z.strictObject({
-  reset: z
-    .enum(['epoch', 'delta'])
-    .default('epoch')
-    .describe('X-RateLimit-Reset in seconds since 1970 (epoch), or from now (delta).'),
-  retry_after_jitter_seconds: z
-    .int()
-    .min(0)
-    .max(300)
-    .default(0)
-    .describe(
-      'Maximum number of seconds added to Retry-After, so that clients do not all return at the same time.',
-    ),
-  body: z
-    .enum(['json', 'problem+json'])
-    .default('json')
-    .describe('The body of a denial: the JSON of headgate, or that of RFC 9457.'),
 });
 
 const version = z.literal(1).describe('The version of the file format.');

@@ -5,10 +5,11 @@ import type { StoreFailureMode } from '../../core/policy.ts';
 import type { Path } from '../diagnostic.ts';
 import type { accessSchema } from './access-schema.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
+import type { answersSchema } from './answers-schema.ts';
 import type { identitySchema, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import type { limits } from './limit-schema.ts';
-import type { answersSchema, defaultSchema, policySchema } from './policy-file-schema.ts';
+import type { defaultSchema, policySchema } from './policy-file-schema.ts';
 
 export type IdentitySection = z.output<typeof identitySchema>;
 /** Entries have their places once the whole file is valid. */

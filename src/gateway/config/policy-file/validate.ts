@@ -3,11 +3,11 @@ import { isRecord } from '../../core/is-record.ts';
 import { type Diagnostic, type DiagnosticDraft, FileError, type Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
+import { answersSchema } from './answers-schema.ts';
 import { crossCheck } from './cross-check.ts';
 import { identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import {
-  answersSchema,
   defaultSchema,
   globalFailureMode,
   matchingSchema,

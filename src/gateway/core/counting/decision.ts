@@ -1,4 +1,5 @@
 /** A decision about a request. The dialect turns it into an answer for its proxy. */
+import type { AnswerStyle } from '../answer-style.ts';
 import type { ClientAccess } from '../identity/access-lists.ts';
 import type { AddressPartition } from '../identity/partition.ts';
 import type { Limit, Policy } from '../policy.ts';
@@ -50,6 +51,7 @@ export interface Decision {
     | 'over_limit'
     | 'malformed_path'
     | 'malformed_host'
+    | 'malformed_mcp'
     | 'ambiguous_identity'
     | 'store_failure'
     | 'exempt'
@@ -61,6 +63,8 @@ export interface Decision {
   readonly binding: BindingQuota | undefined;
   readonly limits: readonly Limit[];
   readonly denial?: Denial;
+  /** How the answer looks, if the request was denied. Undefined: as the policy file says for all. */
+  readonly answers?: AnswerStyle | undefined;
   /** Only for the proxy and the application: with it, they report what the request turned out to cost. */
   readonly settleToken?: string | undefined;
   /** Nothing was counted again. */
@@ -68,6 +72,7 @@ export interface Decision {
 }
 
 export const MALFORMED_PATH = uncounted('deny', 'malformed_path');
+export const MALFORMED_MCP = uncounted('deny', 'malformed_mcp');
 export const MALFORMED_HOST = uncounted('deny', 'malformed_host');
 export const AMBIGUOUS_IDENTITY = uncounted('deny', 'ambiguous_identity');
 export const EXEMPT = uncounted('allow', 'exempt');

@@ -12,7 +12,8 @@ export function singleValue(headers: HeaderFields, name: string): string | undef
   return value.includes(',') ? undefined : value;
 }
 
-function fieldOf(headers: HeaderFields, name: string) {
+/** As sent: a list if it was sent several times and not joined. */
+export function fieldOf(headers: HeaderFields, name: string) {
   return Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 

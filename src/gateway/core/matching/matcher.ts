@@ -5,6 +5,7 @@
  * any), then method (named before any). Two routes can only tie if they match the same requests.
  */
 import findMyWay from 'find-my-way';
+import type { McpMatch } from '../mcp/mcp-calls.ts';
 import { compilePathsAround, type PathsAround } from '../path/path-around.ts';
 import { canonicalHost } from './host.ts';
 
@@ -15,6 +16,8 @@ export interface RouteMatch {
   readonly host?: string | undefined;
   /** `/users/:id`, `/files/*`, in canonical form; undefined means any. */
   readonly path?: string | undefined;
+  /** Which calls to an MCP server; such a route has a path and the method POST. */
+  readonly mcp?: McpMatch | undefined;
 }
 
 export interface Route<T> extends RouteMatch {
@@ -27,8 +30,16 @@ export interface Matchable {
   readonly path: string;
 }
 
+interface Candidate<T> {
+  readonly value: T;
+  /** Compared as a string: the smaller one is more specific. */
+  readonly order: string;
+}
+
 export interface Matcher<T> {
   (request: Matchable): T | undefined;
+  /** The value with its order, to compare it with that of another matcher. */
+  best(request: Matchable): Candidate<T> | undefined;
   /**
    * The paths of routes that paths with marks (undecodable.ts) may be, closest first. Undefined if it takes too long.
    */
@@ -44,12 +55,6 @@ export function matchable(method: string, host: string, path: string): Matchable
     host: canonicalHost(host),
     path: withoutSpecials(path),
   };
-}
-
-interface Candidate<T> {
-  readonly value: T;
-  /** Compared as a string: the smaller one is more specific. */
-  readonly order: string;
 }
 
 interface PathRoutes<T> {
@@ -72,16 +77,16 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const anyHost = hosts.get(ANY_HOST);
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
-  const match = (request: Matchable) => {
-    let best = anyHost && find(anyHost, request);
+  const best: Matcher<T>['best'] = (request) => {
+    let found = anyHost && find(anyHost, request);
     if (namesHosts) {
       for (const name of hostNames(request.host)) {
         const routesOfHost = hosts.get(name);
-        const found = routesOfHost && find(routesOfHost, request);
-        if (found && (best === undefined || found.order < best.order)) best = found;
+        const other = routesOfHost && find(routesOfHost, request);
+        if (other && (found === undefined || other.order < found.order)) found = other;
       }
     }
-    return best?.value;
+    return found;
   };
   const around: Matcher<T>['around'] = ({ method, host }, paths) => {
     const fits = [ANY_HOST, ...hostNames(canonicalHost(host))].flatMap((name) => {
@@ -92,7 +97,7 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
     const closest = fits.flat().sort((a, b) => a.filled - b.filled);
     return [...new Set(closest.map(({ path }) => path))].slice(0, MAX_AROUND);
   };
-  return Object.assign(match, { around });
+  return Object.assign((request: Matchable) => best(request)?.value, { best, around });
 }
 
 /** A HEAD does the work of a GET, so it counts as one. Some servers accept `post` as POST. */
@@ -102,8 +107,11 @@ function countedMethod(method: string): string {
 }
 
 /** One key for each method. Routes that share a key match the same requests, so neither is more specific. */
-export function routeKeys({ methods = ['*'], host = '*', path }: RouteMatch): Set<string> {
-  return new Set(methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}`));
+export function routeKeys({ methods = ['*'], host = '*', path, mcp }: RouteMatch): Set<string> {
+  const call = mcp === undefined ? '' : ` ${mcp.method} ${mcp.name ?? '*'}`;
+  return new Set(
+    methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}${call}`),
+  );
 }
 
 // find-my-way decodes or cuts paths at these characters. A canonical path must be matched as it is, so the tree has

@@ -1,8 +1,10 @@
 /** The answer for most proxies. A dialect changes what its proxy cannot use. */
+
+import type { AnswerStyle } from '../../core/answer-style.ts';
+import type { HeaderFields } from '../../core/check-request.ts';
 import type { BindingQuota, Decision } from '../../core/counting/decision.ts';
 import type { Answer, Dialect } from '../../core/dialect.ts';
 import { fnv1a32 } from '../../core/fnv1a.ts';
-import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import type { Limit } from '../../core/policy.ts';
 
 /** It is for the application: proxies must not pass it on to clients. */
@@ -12,11 +14,7 @@ export const SETTLE_HEADER = 'X-Headgate-Settle';
  * Allow is exactly 200 with an empty body, because Envoy treats 204 as a denial. Deny is 429, even if nothing could be
  * counted, because a proxy that fails open treats 5xx as an allow. A blocked client gets 403: waiting does not help.
  */
-export function answer(
-  decision: Decision,
-  style: AnswerStyle,
-  badRequest: Dialect['badRequest'],
-): Answer {
+export function answer(decision: Decision, { style, badRequest }: Answering): Answer {
   const headers = quotaHeaders(decision, style);
   if (decision.verdict === 'allow') {
     if (decision.settleToken !== undefined) headers.push(SETTLE_HEADER, decision.settleToken);
@@ -38,7 +36,14 @@ export function answer(
 }
 
 export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
-  return (decision, style) => answer(decision, style, badRequest);
+  return (decision, style, sent) => answer(decision, { style, sent, badRequest });
+}
+
+export interface Answering {
+  readonly style: AnswerStyle;
+  readonly badRequest: Dialect['badRequest'];
+  /** The headers of the client's request. */
+  readonly sent?: HeaderFields | undefined;
 }
 
 function statusOf({ reason }: Decision, badRequest: Dialect['badRequest']): number {
@@ -107,7 +112,15 @@ function rateLimitPolicy(limits: readonly Limit[]): string {
   return field;
 }
 
-const CONTENT_TYPES = { json: 'application/json', 'problem+json': 'application/problem+json' };
+/** The code of JSON-RPC that SEP-3304 proposes for rate limits of MCP. */
+const RATE_LIMITED = -32_023;
+
+const CONTENT_TYPES = {
+  json: 'application/json',
+  'problem+json': 'application/problem+json',
+  'json-rpc': 'application/json',
+  openai: 'application/json',
+};
 
 /** From draft-ietf-httpapi-ratelimit-headers-10, section 7. `about:blank` is from RFC 9457, section 4.2.1. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
@@ -132,6 +145,10 @@ export function denialBody(
     decision_id: denial?.id,
     trace_id: denial?.traceId,
   };
+  if (style.body === 'json-rpc') {
+    const error = { code: style.jsonRpcCode ?? RATE_LIMITED, message, data: { policy, ...rest } };
+    return `${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`;
+  }
   const fields =
     style.body === 'json'
       ? { error: refusal === undefined ? errorCode(decision) : reason, message, policy, ...rest }
@@ -154,6 +171,11 @@ const REFUSALS: Partial<Record<Decision['reason'], { title: string; message: str
   malformed_host: {
     title: 'Bad Request',
     message: 'The host is not a name or address with an optional port.',
+  },
+  malformed_mcp: {
+    title: 'Bad Request',
+    message:
+      'A header of the MCP call has several values, is too long, or is not encoded as MCP requires.',
   },
   ambiguous_identity: {
     title: 'Bad Request',

@@ -1,9 +1,9 @@
 /** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), calls of other services, and health checks. */
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/environment.ts';
+import type { AnswerStyle } from '../../core/answer-style.ts';
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
-import type { AnswerStyle } from '../../core/matching/policy-set.ts';
 import { headerBlock } from '../../http2/header-block.ts';
 import { createHttp2Server } from '../../http2/server.ts';
 import type { Http2Stream } from '../../http2/stream.ts';
@@ -152,7 +152,7 @@ interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
-  render(decision: Decision, style: AnswerStyle): Answer;
+  render(decision: Decision, style: AnswerStyle, sent: HeaderFields): Answer;
   /** One character for each byte. */
   write(answer: Answer): string;
   /** The answer for a caller without the proxy secret. */
@@ -184,7 +184,8 @@ class GrpcCheck<Answer> implements PendingCheck {
 
   answer(decision: Decision, style: AnswerStyle): void {
     if (this.#call.isGone) return;
-    this.#call.answer(this.#dialect.write(this.#dialect.render(decision, style)));
+    const { headers } = this.#request;
+    this.#call.answer(this.#dialect.write(this.#dialect.render(decision, style, headers)));
   }
 
   fail(): void {

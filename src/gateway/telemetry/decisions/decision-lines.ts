@@ -17,7 +17,7 @@ const DENIAL = {
   limit:
     'the limit that was reached, named as in `RateLimit-Policy`; absent if nothing was counted, or if none ever is',
   reason:
-    '`over_limit`, `blocked`, `malformed_path`, `malformed_host`, `ambiguous_identity` or `store_failure`',
+    '`over_limit`, `blocked`, `malformed_path`, `malformed_host`, `malformed_mcp`, `ambiguous_identity` or `store_failure`',
   identity:
     'how the client was identified: `api_key`, `user`, `ip`, or a header of `identity.sources` with `_` in place of `-`',
   client:

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_FIXED_LIMIT, MAX_LIMIT } from '../../../../src/gateway/core/counting/store.ts';
-import { strictestOf } from '../../../../src/gateway/core/matching/policy-set.ts';
+import { strictestOf } from '../../../../src/gateway/core/matching/strictest.ts';
 import {
   compilePolicy,
   type Factors,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AnswerStyle } from '../../../../src/gateway/core/answer-style.ts';
 import {
   BLOCKED,
   type Decision,
@@ -6,7 +7,6 @@ import {
   MALFORMED_PATH,
   unmeasured,
 } from '../../../../src/gateway/core/counting/decision.ts';
-import type { AnswerStyle } from '../../../../src/gateway/core/matching/policy-set.ts';
 import { envoyGrpc } from '../../../../src/gateway/dialects/envoy-grpc.ts';
 import { deniedClient } from '../../../support/denials.ts';
 import {

@@ -32,7 +32,7 @@ test.each([
   ],
   [
     `${DEFAULT}, answers: { body: [json] }`,
-    'answers.body: must be json or problem+json, not a list',
+    'answers.body: must be json, problem+json, json-rpc or openai, not a list',
   ],
   [
     `${DEFAULT}, answers: { retry_after_jitter_seconds: 301 }`,

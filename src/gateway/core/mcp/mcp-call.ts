@@ -1,0 +1,68 @@
+/**
+ * What the headers of a POST say about a call to an MCP server: Streamable HTTP of revision 2026-07-28, "Standard Request
+ * Headers" and "Value Encoding". A value has one spelling here; what a server would refuse or could read in several ways
+ * is malformed.
+ */
+import type { HeaderFields } from '../check-request.ts';
+import { fieldOf, hasOuterBlank } from '../identity/header-value.ts';
+
+export const MCP_METHOD = 'mcp-method';
+export const MCP_NAME = 'mcp-name';
+export const MCP_VERSION = 'mcp-protocol-version';
+export const MCP_HEADERS = [MCP_METHOD, MCP_NAME, MCP_VERSION] as const;
+
+/** `none` in policy files: calls whose headers are missing, or that no server compares with the body. */
+export const WITHOUT_HEADERS = 'none';
+
+/** Servers of this revision and later ones refuse a call whose headers and body differ. */
+const COMPARED_SINCE = '2026-07-28';
+const VERSION = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Characters of a header. Tool names have at most 128, addresses of resources are longer. */
+const LONGEST_VALUE = 4_096;
+
+/**
+ * The method of a call; undefined if the call counts as one without headers. `isVouched`: the proxy has compared the headers
+ * with the body.
+ */
+export function methodOf(headers: HeaderFields, isVouched: boolean): McpValue {
+  const written = fieldOf(headers, MCP_METHOD);
+  if (written === undefined || written === '') return undefined;
+  const method = textOf(written);
+  return method === MALFORMED || isVouched || isCompared(headers) ? method : undefined;
+}
+
+/** Undefined if there is none. */
+export function nameOf(headers: HeaderFields): McpValue {
+  const written = fieldOf(headers, MCP_NAME);
+  return written === undefined ? undefined : textOf(written);
+}
+
+export const MALFORMED = Symbol('malformed');
+type McpValue = string | typeof MALFORMED | undefined;
+
+function isCompared(headers: HeaderFields): boolean {
+  const version = fieldOf(headers, MCP_VERSION);
+  return typeof version === 'string' && VERSION.test(version) && version >= COMPARED_SINCE;
+}
+
+const IN_ASCII = /^[\t\x20-\x7e]+$/;
+/** Some decoders may take other cases of the mark. */
+const LOOKS_ENCODED = /^=\?base64\?.*\?=$/i;
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]+={0,2})\?=$/;
+
+/** Proxies join the values of a repeated header with a comma, so a value with a comma must be encoded. */
+function textOf(written: string | string[]): McpValue {
+  if (typeof written !== 'string' || written.length > LONGEST_VALUE) return MALFORMED;
+  if (!IN_ASCII.test(written) || written.includes(',') || hasOuterBlank(written)) return MALFORMED;
+  if (!LOOKS_ENCODED.test(written)) return written;
+  return decoded(ENCODED.exec(written)?.[1] ?? '');
+}
+
+/** Each text has one spelling in base64 (RFC 4648, section 3.5). */
+function decoded(base64: string): McpValue {
+  const bytes = Buffer.from(base64, 'base64');
+  const text = bytes.toString();
+  const isExact = bytes.toString('base64') === base64 && Buffer.from(text).equals(bytes);
+  return isExact && text !== '' ? text : MALFORMED;
+}

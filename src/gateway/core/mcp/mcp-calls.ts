@@ -1,0 +1,105 @@
+/**
+ * The policies of one MCP endpoint. The method of a call decides first, then its name: an exact one before a beginning, and
+ * the longest beginning first.
+ */
+import type { HeaderFields } from '../check-request.ts';
+import { MALFORMED, methodOf, nameOf, WITHOUT_HEADERS } from './mcp-call.ts';
+
+/** Texts may end with `*`: they match what begins so. */
+export interface McpMatch {
+  /** `none`: calls without headers. */
+  readonly method: string;
+  /** Of the tool, prompt or resource. Undefined means any. */
+  readonly name?: string | undefined;
+  /** Calls without headers count for the policies of tools, too. */
+  readonly isStrict?: boolean | undefined;
+}
+
+export interface McpRoute<T> {
+  readonly mcp: McpMatch;
+  readonly value: T;
+}
+
+/** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
+export type McpCalls<T> = (headers: HeaderFields, isVouched: boolean) => readonly T[] | undefined;
+
+/** The methods whose calls must have a name. */
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get']);
+const TOOL_CALL = 'tools/call';
+
+export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> {
+  const [bare = [], sent = []] = partition(routes, ({ mcp }) => mcp.method === WITHOUT_HEADERS);
+  const isStrict = bare.some(({ mcp }) => mcp.isStrict);
+  const withoutHeaders = valuesOf(isStrict ? [...bare, ...sent.filter(isForTools)] : bare);
+  const byMethod = compileTexts(
+    [...Map.groupBy(sent, ({ mcp }) => mcp.method)].map(([method, own]) => ({
+      text: method,
+      value: compileNames(own),
+    })),
+  );
+  return (headers, isVouched) => {
+    const method = methodOf(headers, isVouched);
+    if (method === undefined) return withoutHeaders;
+    if (method === MALFORMED) return undefined;
+    const candidates = byMethod(method);
+    if (!candidates.some(({ readsName }) => readsName)) return candidates[0]?.of('') ?? NOTHING;
+    const name = nameOf(headers);
+    if (name === MALFORMED) return undefined;
+    if (name === undefined && NAMED.has(method)) return withoutHeaders;
+    for (const candidate of candidates) {
+      const found = candidate.of(name ?? '');
+      if (found !== undefined) return found;
+    }
+    return NOTHING;
+  };
+}
+
+const NOTHING: readonly never[] = [];
+
+function partition<T>(all: readonly T[], isFirst: (each: T) => boolean) {
+  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
+}
+
+function valuesOf<T>(routes: readonly McpRoute<T>[]): readonly T[] {
+  return [...new Set(routes.map(({ value }) => value))];
+}
+
+/** Whether calls of tools may be among those of the policy. */
+function isForTools({ mcp: { method } }: McpRoute<unknown>): boolean {
+  return isBeginning(method) ? TOOL_CALL.startsWith(method.slice(0, -1)) : method === TOOL_CALL;
+}
+
+interface OfMethod<T> {
+  readonly readsName: boolean;
+  of(name: string): readonly T[] | undefined;
+}
+
+function compileNames<T>(routes: readonly McpRoute<T>[]): OfMethod<T> {
+  const find = compileTexts(
+    routes.map(({ mcp, value }) => ({ text: mcp.name ?? '*', value: [value] as const })),
+  );
+  return {
+    readsName: routes.some(({ mcp }) => mcp.name !== undefined),
+    of: (name) => find(name)[0],
+  };
+}
+
+const isBeginning = (text: string) => text.endsWith('*');
+
+/** Finds the values whose texts match, the closest first. */
+function compileTexts<V>(texts: readonly { readonly text: string; readonly value: V }[]) {
+  const exact = new Map(
+    texts.filter(({ text }) => !isBeginning(text)).map(({ text, value }) => [text, value]),
+  );
+  const beginnings = texts
+    .filter(({ text }) => isBeginning(text))
+    .map(({ text, value }) => ({ text: text.slice(0, -1), value }))
+    .sort((a, b) => b.text.length - a.text.length);
+  return (sought: string): readonly V[] => {
+    const found: V[] = [];
+    const same = exact.get(sought);
+    if (same !== undefined) found.push(same);
+    for (const { text, value } of beginnings) if (sought.startsWith(text)) found.push(value);
+    return found;
+  };
+}
