@@ -26,5 +26,6 @@ export interface Dialect {
   /** For malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
-  render(decision: Decision, style: AnswerStyle): Answer;
+  /** `headers`: those of the request, as far as the proxy sends them. */
+  render(decision: Decision, style: AnswerStyle, headers: HeaderFields): Answer;
 }

@@ -41,8 +41,8 @@ export class HttpCheck implements PendingCheck {
   }
 
   answer(decision: Decision, style: AnswerStyle): void {
-    const { dialect, response } = this.#options;
-    writeAnswer(response, dialect.render(decision, style), this.#options);
+    const { dialect, message, response } = this.#options;
+    writeAnswer(response, dialect.render(decision, style, message.headers), this.#options);
   }
 
   fail(): void {

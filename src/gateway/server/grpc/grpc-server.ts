@@ -152,7 +152,7 @@ interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
-  render(decision: Decision, style: AnswerStyle): Answer;
+  render(decision: Decision, style: AnswerStyle, headers: HeaderFields): Answer;
   /** One character for each byte. */
   write(answer: Answer): string;
   /** The answer for a caller without the proxy secret. */
@@ -184,7 +184,8 @@ class GrpcCheck<Answer> implements PendingCheck {
 
   answer(decision: Decision, style: AnswerStyle): void {
     if (this.#call.isGone) return;
-    this.#call.answer(this.#dialect.write(this.#dialect.render(decision, style)));
+    const { headers } = this.#request;
+    this.#call.answer(this.#dialect.write(this.#dialect.render(decision, style, headers)));
   }
 
   fail(): void {
