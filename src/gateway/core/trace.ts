@@ -4,6 +4,7 @@ import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
 import type { Vouched } from './identity/vouched.ts';
+import type { CallReading } from './mcp/call-trace.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
 export type Trace = (event: TraceEvent) => void;
@@ -29,6 +30,7 @@ export type TraceEvent =
   | { readonly type: 'client-names'; readonly names: readonly string[] }
   | { readonly type: 'ambiguous-header'; readonly header: string }
   | PathEvent
+  | McpCallEvent
   /** The proxy did not send the target of the request, so the strictest policy applies. */
   | { readonly type: 'path-unknown'; readonly policy: string }
   | PolicyEvent
@@ -113,6 +115,12 @@ export interface PathEvent {
   readonly malformed: boolean;
 }
 
+/** For requests to an MCP server whose path has policies for its calls. */
+export interface McpCallEvent {
+  readonly type: 'mcp-call';
+  readonly call: CallReading;
+}
+
 export interface PolicyEvent {
   readonly type: 'policy';
   readonly policy: string;
@@ -134,10 +142,12 @@ export type PolicyReason =
   | 'named-by-proxy'
   | 'always'
   | 'other-reading'
+  /** It is for tools, and counts calls without headers, too. */
+  | 'strict'
   | 'nothing-matches';
 
 export interface Requirement {
-  readonly part: 'path' | 'host' | 'method';
+  readonly part: 'path' | 'host' | 'method' | 'call';
   readonly value: string;
 }
 

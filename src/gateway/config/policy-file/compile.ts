@@ -6,6 +6,7 @@ import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
+import { callsHaving } from '../../core/mcp/expected-headers.ts';
 import { MCP_METHOD, MCP_NAME } from '../../core/mcp/mcp-call.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
@@ -18,6 +19,7 @@ import {
   type IdentitySection,
   keySources,
   type LimitEntry,
+  mcpHeadersOf,
   type PolicyEntry,
   prefixesOf,
   reserveHeadersOf,
@@ -64,7 +66,10 @@ export function compilePolicies(
     fallback: policyOf({ ...fallback, name: 'default', match: undefined }),
     ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
-    neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
+    neededHeaders: [
+      ...neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
+      ...mcpHeadersOf(entries).map(sentWithCalls),
+    ],
     answers: answerStyle(answers),
     mcpAnswers: answerStyle(answers, {}, MCP_BODY),
     vouchesMcp: [MCP_METHOD, MCP_NAME].every((name) => identity.verified_headers.includes(name)),
@@ -132,6 +137,10 @@ function neededHeaders(config: IdentityConfig, reserve: readonly string[]): Need
 
 function sentByAnyone(name: string): NeededHeader {
   return { name, sentBy: undefined };
+}
+
+function sentWithCalls(name: string): NeededHeader {
+  return { name, sentBy: undefined, isExpected: callsHaving(name) };
 }
 
 function toSource(

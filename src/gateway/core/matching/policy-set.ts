@@ -7,6 +7,7 @@ import { compileListedClients, type ListedClients } from '../identity/listed-cli
 import type { Policy } from '../policy.ts';
 import {
   compileMatching,
+  type Matching,
   type MatchingDefinition,
   type PoliciesFor,
   type RequestLine,
@@ -36,6 +37,7 @@ export interface PolicySet extends PolicySetParts {
   /** Whether a policy has limits for this plan. */
   hasPlan(plan: string): boolean;
   readonly policiesFor: PoliciesFor;
+  isMcp: Matching['isMcp'];
   /** How the answer to a denied request looks. `applied` is empty if it was refused before policies were looked at. */
   answersFor(request: RequestLine, applied: readonly Policy[]): AnswerStyle;
 }
@@ -59,6 +61,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     has: (name) => byName.has(name),
     hasPlan,
     policiesFor,
+    isMcp,
     answersFor: (request, [first]) =>
       first?.answers ?? (isMcp(request) ? mcpAnswers : parts.answers),
   };

@@ -11,11 +11,15 @@ export const MCP_NAME = 'mcp-name';
 export const MCP_VERSION = 'mcp-protocol-version';
 export const MCP_HEADERS = [MCP_METHOD, MCP_NAME, MCP_VERSION] as const;
 
+export function isMcpHeader(name: string): boolean {
+  return MCP_HEADERS.some((each) => each === name);
+}
+
 /** `none` in policy files: calls whose headers are missing, or that no server compares with the body. */
 export const WITHOUT_HEADERS = 'none';
 
 /** Servers of this revision and later ones refuse a call whose headers and body differ. */
-const COMPARED_SINCE = '2026-07-28';
+export const COMPARED_SINCE = '2026-07-28';
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Characters of a header. Tool names have at most 128, addresses of resources are longer. */
@@ -32,6 +36,11 @@ export function methodOf(headers: HeaderFields, isVouched: boolean): McpValue {
   return method === MALFORMED || isVouched || isCompared(headers) ? method : undefined;
 }
 
+/** The methods whose calls must have a name. */
+export const NAMED_METHODS: ReadonlySet<McpValue> = new Set([
+  ...['tools/call', 'resources/read', 'prompts/get'],
+]);
+
 /** Undefined if there is none. */
 export function nameOf(headers: HeaderFields): McpValue {
   const written = fieldOf(headers, MCP_NAME);
@@ -41,7 +50,8 @@ export function nameOf(headers: HeaderFields): McpValue {
 export const MALFORMED = Symbol('malformed');
 type McpValue = string | typeof MALFORMED | undefined;
 
-function isCompared(headers: HeaderFields): boolean {
+/** Whether servers compare the headers with the body. */
+export function isCompared(headers: HeaderFields): boolean {
   const version = fieldOf(headers, MCP_VERSION);
   return typeof version === 'string' && VERSION.test(version) && version >= COMPARED_SINCE;
 }
@@ -53,10 +63,24 @@ const ENCODED = /^=\?base64\?([A-Za-z0-9+/]+={0,2})\?=$/;
 
 /** Proxies join the values of a repeated header with a comma, so a value with a comma must be encoded. */
 function textOf(written: string | string[]): McpValue {
-  if (typeof written !== 'string' || written.length > LONGEST_VALUE) return MALFORMED;
-  if (!IN_ASCII.test(written) || written.includes(',') || hasOuterBlank(written)) return MALFORMED;
-  if (!LOOKS_ENCODED.test(written)) return written;
-  return decoded(ENCODED.exec(written)?.[1] ?? '');
+  if (faultOf(written) !== undefined) return MALFORMED;
+  const text = written as string;
+  return LOOKS_ENCODED.test(text) ? decoded(ENCODED.exec(text)?.[1] ?? '') : text;
+}
+
+/** Undefined if the value is fine, or is encoded in a wrong way. */
+function faultOf(written: string | string[]): string | undefined {
+  if (typeof written !== 'string' || written.includes(',')) return 'has several values, or a comma';
+  if (written.length > LONGEST_VALUE) return `has more than ${LONGEST_VALUE} characters`;
+  if (hasOuterBlank(written)) return 'has a blank at an end';
+  if (written === '') return 'is empty';
+  return IN_ASCII.test(written) ? undefined : 'has a character that is not printable ASCII';
+}
+
+/** What is wrong with a malformed value, for `explain`. */
+export function malformedText(headers: HeaderFields, name: string): string {
+  const fault = faultOf(fieldOf(headers, name) ?? '') ?? 'is not in exact base64 of UTF-8';
+  return `${name} ${fault}`;
 }
 
 /** Each text has one spelling in base64 (RFC 4648, section 3.5). */

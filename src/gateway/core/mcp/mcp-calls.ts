@@ -3,7 +3,8 @@
  * the longest beginning first.
  */
 import type { HeaderFields } from '../check-request.ts';
-import { MALFORMED, methodOf, nameOf, WITHOUT_HEADERS } from './mcp-call.ts';
+import { type CallReading, readCall } from './call-trace.ts';
+import { MALFORMED, methodOf, NAMED_METHODS, nameOf, WITHOUT_HEADERS } from './mcp-call.ts';
 
 /** Texts may end with `*`: they match what begins so. */
 export interface McpMatch {
@@ -20,11 +21,12 @@ export interface McpRoute<T> {
   readonly value: T;
 }
 
-/** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
-export type McpCalls<T> = (headers: HeaderFields, isVouched: boolean) => readonly T[] | undefined;
+export interface McpCalls<T> {
+  /** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
+  (headers: HeaderFields, isVouched: boolean): readonly T[] | undefined;
+  read(headers: HeaderFields, isVouched: boolean): CallReading;
+}
 
-/** The methods whose calls must have a name. */
-const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get']);
 const TOOL_CALL = 'tools/call';
 
 export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> {
@@ -37,24 +39,37 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
       value: compileNames(own),
     })),
   );
-  return (headers, isVouched) => {
+  const find = (headers: HeaderFields, isVouched: boolean) => {
     const method = methodOf(headers, isVouched);
     if (method === undefined) return withoutHeaders;
     if (method === MALFORMED) return undefined;
     const candidates = byMethod(method);
-    if (!candidates.some(({ readsName }) => readsName)) return candidates[0]?.of('') ?? NOTHING;
+    if (!candidates.some(readsName)) return candidates[0]?.of('') ?? NOTHING;
     const name = nameOf(headers);
     if (name === MALFORMED) return undefined;
-    if (name === undefined && NAMED.has(method)) return withoutHeaders;
+    if (name === undefined && NAMED_METHODS.has(method)) return withoutHeaders;
     for (const candidate of candidates) {
       const found = candidate.of(name ?? '');
       if (found !== undefined) return found;
     }
     return NOTHING;
   };
+  const namedBy = (method: string) => ({
+    isRead: byMethod(method).some(readsName),
+    isRequired: NAMED_METHODS.has(method),
+  });
+  return Object.assign(find, {
+    read: (headers: HeaderFields, isVouched: boolean) => readCall(headers, isVouched, namedBy),
+  });
 }
 
 const NOTHING: readonly never[] = [];
+const readsName = (candidate: OfMethod<unknown>) => candidate.readsName;
+
+/** `tools/call search_*` */
+export function callText({ method, name }: McpMatch): string {
+  return name === undefined ? method : `${method} ${name}`;
+}
 
 function partition<T>(all: readonly T[], isFirst: (each: T) => boolean) {
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
