@@ -5,19 +5,18 @@
 
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import { type AddressSet, canonicalAddress } from './identity/address.ts';
-import type { IsMcp } from './mcp/expected-headers.ts';
+import { isMcpHeader, shouldHave } from './mcp/mcp-call.ts';
 
 export interface NeededHeader {
   readonly name: string;
   /** The networks of the CDN that sends it with every request; undefined if clients or the proxy send it. */
   readonly sentBy: AddressSet | undefined;
-  /** Which requests should have it; undefined if all of them. */
-  readonly isExpected?: ((request: CheckRequest, isMcp: IsMcp) => boolean) | undefined;
 }
 
 export interface NeedsHeaders {
   readonly neededHeaders: readonly NeededHeader[];
-  readonly isMcp: IsMcp;
+  /** Whether policies for MCP calls have the path of the request. */
+  isMcp(request: CheckRequest): boolean;
 }
 
 export interface UnseenHeader {
@@ -66,6 +65,7 @@ export class HeaderWatch {
 }
 
 interface Awaited extends NeededHeader {
+  readonly isOfCalls: boolean;
   requests: number;
   isReported: boolean;
 }
@@ -73,14 +73,17 @@ interface Awaited extends NeededHeader {
 class WatchedProxy {
   readonly #dialect: string;
   readonly #events: HeaderWatchEvents;
-  readonly #isMcp: IsMcp;
+  readonly #set: NeedsHeaders;
   #awaited: readonly Awaited[];
 
-  constructor(dialect: string, { neededHeaders, isMcp }: NeedsHeaders, events: HeaderWatchEvents) {
+  constructor(dialect: string, set: NeedsHeaders, events: HeaderWatchEvents) {
     this.#dialect = dialect;
     this.#events = events;
-    this.#isMcp = isMcp;
-    this.#awaited = neededHeaders.map((header) => ({ ...header, requests: 0, isReported: false }));
+    this.#set = set;
+    this.#awaited = set.neededHeaders.map((header) => ({
+      ...header,
+      ...{ isOfCalls: isMcpHeader(header.name), requests: 0, isReported: false },
+    }));
   }
 
   get unseen(): UnseenHeader[] {
@@ -90,8 +93,14 @@ class WatchedProxy {
   see(request: CheckRequest): void {
     for (const each of this.#awaited) {
       if (isPresent(request.headers, each)) this.#seen(each);
-      else if (each.isExpected?.(request, this.#isMcp) ?? true) this.#miss(each, request);
+      else if (!each.isOfCalls || this.#isCallFor(each, request)) this.#miss(each, request);
     }
+  }
+
+  /** The path comes last, because it takes longest to compare. */
+  #isCallFor({ name }: Awaited, request: CheckRequest): boolean {
+    const { method, headers } = request;
+    return method === 'POST' && shouldHave(name, headers) && this.#set.isMcp(request);
   }
 
   #seen(header: Awaited): void {

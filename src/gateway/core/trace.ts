@@ -4,7 +4,7 @@ import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
 import type { Vouched } from './identity/vouched.ts';
-import type { CallReading } from './mcp/call-trace.ts';
+import type { CallReading } from './mcp/mcp-calls.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
 export type Trace = (event: TraceEvent) => void;

@@ -1,4 +1,7 @@
-/** Remembers which policies apply to a request line: most requests have the method, host and path of another one. */
+/**
+ * Remembers which policies apply to a request line: most requests have the method, host and path of another one. Logs with
+ * mapped headers are decided by the production check, so MCP calls have no headers here.
+ */
 import { copyOf } from '../../../gateway/core/copied-text.ts';
 import { isHost } from '../../../gateway/core/matching/host.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';

@@ -6,7 +6,6 @@ import type { IdentitySource } from '../../core/identity/claims.ts';
 import { compileIdentity, type IdentityConfig } from '../../core/identity/identity.ts';
 import { headersOf } from '../../core/identity/vouched.ts';
 import { compilePolicySet, type PolicySet } from '../../core/matching/policy-set.ts';
-import { callsHaving } from '../../core/mcp/expected-headers.ts';
 import { MCP_METHOD, MCP_NAME } from '../../core/mcp/mcp-call.ts';
 import { compilePolicy, type Factors, type LimitDefinition } from '../../core/policy.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
@@ -66,10 +65,10 @@ export function compilePolicies(
     fallback: policyOf({ ...fallback, name: 'default', match: undefined }),
     ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
-    neededHeaders: [
-      ...neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
-      ...mcpHeadersOf(entries).map(sentWithCalls),
-    ],
+    neededHeaders: neededHeaders(identityConfig, [
+      ...reserveHeadersOf([fallback, ...entries]),
+      ...mcpHeadersOf(entries),
+    ]),
     answers: answerStyle(answers),
     mcpAnswers: answerStyle(answers, {}, MCP_BODY),
     vouchesMcp: [MCP_METHOD, MCP_NAME].every((name) => identity.verified_headers.includes(name)),
@@ -119,8 +118,8 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
   };
 }
 
-/** The headers that a proxy must pass on for the gateway to tell clients apart. */
-function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
+/** The headers that a proxy must pass on for the gateway to tell clients and calls apart. */
+function neededHeaders(config: IdentityConfig, more: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
     if (source === 'api_key') return [sentByAnyone(config.apiKeyHeader)];
     if (source === 'user') return headersOf([config.user]).map(sentByAnyone);
@@ -128,7 +127,7 @@ function neededHeaders(config: IdentityConfig, reserve: readonly string[]): Need
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const others = [...config.headers, ...headersOf([config.plan]), ...reserve];
+  const others = [...config.headers, ...headersOf([config.plan]), ...more];
   const byName = new Map(
     [...ofSources, ...others.map(sentByAnyone)].map((each) => [each.name, each]),
   );
@@ -137,10 +136,6 @@ function neededHeaders(config: IdentityConfig, reserve: readonly string[]): Need
 
 function sentByAnyone(name: string): NeededHeader {
   return { name, sentBy: undefined };
-}
-
-function sentWithCalls(name: string): NeededHeader {
-  return { name, sentBy: undefined, isExpected: callsHaving(name) };
 }
 
 function toSource(

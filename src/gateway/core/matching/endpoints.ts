@@ -1,6 +1,6 @@
 /** The policies of an endpoint: those of its most specific route and, if it is an MCP server, of the call. */
 import type { HeaderFields } from '../check-request.ts';
-import { compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
+import { type CallReading, compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
 import type { Policy } from '../policy.ts';
 import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, type Route } from './matcher.ts';
@@ -38,13 +38,11 @@ export function compileEndpoints(routes: readonly Route<Policy>[]): Endpoints {
       return found.every((each) => each !== undefined) ? [...new Set(found.flat())] : undefined;
     },
     add(policies, line, { headers, vouchesMcp, trace }) {
+      const tell = trace && ((call: CallReading) => trace({ type: 'mcp-call', call }));
       const other = plain.best(line);
       const server = servers.best(line);
       const isCloser = server && (other === undefined || server.order <= other.order);
-      const called = isCloser ? server.value(headers, vouchesMcp) : NOTHING;
-      if (trace && isCloser) {
-        trace({ type: 'mcp-call', call: server.value.read(headers, vouchesMcp) });
-      }
+      const called = isCloser ? server.value(headers, vouchesMcp, tell) : NOTHING;
       if (called === undefined) return false;
       for (const policy of called) addOnce(policies, policy);
       if (called.length === 0) addOnce(policies, other?.value);

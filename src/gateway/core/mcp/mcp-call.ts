@@ -19,7 +19,7 @@ export function isMcpHeader(name: string): boolean {
 export const WITHOUT_HEADERS = 'none';
 
 /** Servers of this revision and later ones refuse a call whose headers and body differ. */
-export const COMPARED_SINCE = '2026-07-28';
+const COMPARED_SINCE = '2026-07-28';
 const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Characters of a header. Tool names have at most 128, addresses of resources are longer. */
@@ -41,6 +41,15 @@ export const NAMED_METHODS: ReadonlySet<McpValue> = new Set([
   ...['tools/call', 'resources/read', 'prompts/get'],
 ]);
 
+/**
+ * Whether a call should have one of the headers. Clients have sent the version since revision 2025-06-18; those that say
+ * 2026-07-28 must send the method, and the name with some methods.
+ */
+export function shouldHave(name: string, headers: HeaderFields): boolean {
+  if (name === MCP_METHOD) return isCompared(headers);
+  return name !== MCP_NAME || NAMED_METHODS.has(methodOf(headers, false));
+}
+
 /** Undefined if there is none. */
 export function nameOf(headers: HeaderFields): McpValue {
   const written = fieldOf(headers, MCP_NAME);
@@ -50,8 +59,7 @@ export function nameOf(headers: HeaderFields): McpValue {
 export const MALFORMED = Symbol('malformed');
 type McpValue = string | typeof MALFORMED | undefined;
 
-/** Whether servers compare the headers with the body. */
-export function isCompared(headers: HeaderFields): boolean {
+function isCompared(headers: HeaderFields): boolean {
   const version = fieldOf(headers, MCP_VERSION);
   return typeof version === 'string' && VERSION.test(version) && version >= COMPARED_SINCE;
 }
@@ -81,6 +89,14 @@ function faultOf(written: string | string[]): string | undefined {
 export function malformedText(headers: HeaderFields, name: string): string {
   const fault = faultOf(fieldOf(headers, name) ?? '') ?? 'is not in exact base64 of UTF-8';
   return `${name} ${fault}`;
+}
+
+/** Why a call counts as one without headers, for `explain`. */
+export function whyWithout(headers: HeaderFields): string {
+  if (!fieldOf(headers, MCP_METHOD)) return `${MCP_METHOD} was not sent`;
+  const version = fieldOf(headers, MCP_VERSION);
+  const what = version ? `is ${[version].flat().join(', ')}` : 'was not sent';
+  return `${MCP_VERSION} ${what}, so no server compares the headers with the body; servers do from ${COMPARED_SINCE} on, or a trusted proxy vouches for them (identity.verified_headers)`;
 }
 
 /** Each text has one spelling in base64 (RFC 4648, section 3.5). */

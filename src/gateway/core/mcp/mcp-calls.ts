@@ -3,8 +3,17 @@
  * the longest beginning first.
  */
 import type { HeaderFields } from '../check-request.ts';
-import { type CallReading, readCall } from './call-trace.ts';
-import { MALFORMED, methodOf, NAMED_METHODS, nameOf, WITHOUT_HEADERS } from './mcp-call.ts';
+import {
+  MALFORMED,
+  MCP_METHOD,
+  MCP_NAME,
+  malformedText,
+  methodOf,
+  NAMED_METHODS,
+  nameOf,
+  WITHOUT_HEADERS,
+  whyWithout,
+} from './mcp-call.ts';
 
 /** Texts may end with `*`: they match what begins so. */
 export interface McpMatch {
@@ -21,11 +30,18 @@ export interface McpRoute<T> {
   readonly value: T;
 }
 
-export interface McpCalls<T> {
-  /** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
-  (headers: HeaderFields, isVouched: boolean): readonly T[] | undefined;
-  read(headers: HeaderFields, isVouched: boolean): CallReading;
-}
+/** For `explain`. `name` is undefined if there is none, or if no policy of the method tells names apart. */
+export type CallReading =
+  | { readonly method: string; readonly name: string | undefined }
+  | { readonly without: string }
+  | { readonly malformed: string };
+
+/** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
+export type McpCalls<T> = (
+  headers: HeaderFields,
+  isVouched: boolean,
+  tell?: (reading: CallReading) => void,
+) => readonly T[] | undefined;
 
 const TOOL_CALL = 'tools/call';
 
@@ -39,30 +55,37 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
       value: compileNames(own),
     })),
   );
-  const find = (headers: HeaderFields, isVouched: boolean) => {
+  return (headers, isVouched, tell) => {
     const method = methodOf(headers, isVouched);
-    if (method === undefined) return withoutHeaders;
-    if (method === MALFORMED) return undefined;
+    if (method === undefined) {
+      tell?.({ without: whyWithout(headers) });
+      return withoutHeaders;
+    }
+    if (method === MALFORMED) {
+      tell?.({ malformed: malformedText(headers, MCP_METHOD) });
+      return undefined;
+    }
     const candidates = byMethod(method);
-    if (!candidates.some(readsName)) return candidates[0]?.of('') ?? NOTHING;
-    const name = nameOf(headers);
-    if (name === MALFORMED) return undefined;
-    if (name === undefined && NAMED_METHODS.has(method)) return withoutHeaders;
+    const name = candidates.some(readsName) ? nameOf(headers) : ANY_NAME;
+    if (name === MALFORMED) {
+      tell?.({ malformed: malformedText(headers, MCP_NAME) });
+      return undefined;
+    }
+    if (name === undefined && NAMED_METHODS.has(method)) {
+      tell?.({ without: `${method} needs ${MCP_NAME}` });
+      return withoutHeaders;
+    }
+    tell?.({ method, name: name === ANY_NAME ? undefined : name });
     for (const candidate of candidates) {
-      const found = candidate.of(name ?? '');
+      const found = candidate.of(name ?? ANY_NAME);
       if (found !== undefined) return found;
     }
     return NOTHING;
   };
-  const namedBy = (method: string) => ({
-    isRead: byMethod(method).some(readsName),
-    isRequired: NAMED_METHODS.has(method),
-  });
-  return Object.assign(find, {
-    read: (headers: HeaderFields, isVouched: boolean) => readCall(headers, isVouched, namedBy),
-  });
 }
 
+/** No name that a header has. */
+const ANY_NAME = '';
 const NOTHING: readonly never[] = [];
 const readsName = (candidate: OfMethod<unknown>) => candidate.readsName;
 
