@@ -114,7 +114,7 @@ describe('with a collector', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 429, 400]);
     const { error } = JSON.parse(answers[1]?.body ?? '');
     const paths = [
-      ...['/metrics', '/readyz', '/v1/overview', '/v1/clients/top', '/v1/clients/denied'],
+      ...['/metrics', '/readyz', '/v1/overview', '/v1/clients/top', '/v1/overrides'],
       ...['/v1/policies', `/v1/decisions/${error.data.decision_id}`],
     ];
     const reports = await Promise.all(

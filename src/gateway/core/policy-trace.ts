@@ -58,7 +58,8 @@ function resultOf(
   const isMatch = unmet.some((each) => each.length === 0);
   if (applied.includes(policy)) {
     if (policy === first) return { status: firstReason(policy, request) };
-    return { status: unmet.some(isOnlyOfCall) ? 'strict' : 'other-reading' } as const;
+    const isStrict = call.length === 1 && unmet.some(({ length }) => length === 1);
+    return { status: isStrict ? 'strict' : 'other-reading' } as const;
   }
   if (isMatch) return { status: 'outranked', by: first?.name ?? '' } as const;
   return { status: 'no-match', requires: unmet[0] ?? [] } as const;
@@ -72,11 +73,8 @@ function callRequirement(
   const calls = routes.flatMap(({ mcp }) => (mcp ? [{ mcp, value: true }] : []));
   if (calls.length === 0 || compileMcpCalls(calls)(headers, vouchesMcp)?.length !== 0) return [];
   const texts = new Set(calls.map(({ mcp }) => callText(mcp)));
-  return [{ part: 'call', value: [...texts].join(', ') }];
+  return [{ part: 'MCP call', value: [...texts].join(', ') }];
 }
-
-const isOnlyOfCall = (unmet: readonly Requirement[]) =>
-  unmet.length === 1 && unmet[0]?.part === 'call';
 
 function fallbackResult(fallback: Policy, { request, applied }: MatchedRequest): PolicyResult {
   if (!applied.includes(fallback)) return { status: 'not-needed' };

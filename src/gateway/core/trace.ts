@@ -4,7 +4,6 @@ import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';
 import type { Vouched } from './identity/vouched.ts';
-import type { CallReading } from './mcp/mcp-calls.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 
 export type Trace = (event: TraceEvent) => void;
@@ -30,7 +29,8 @@ export type TraceEvent =
   | { readonly type: 'client-names'; readonly names: readonly string[] }
   | { readonly type: 'ambiguous-header'; readonly header: string }
   | PathEvent
-  | McpCallEvent
+  /** A sentence about the headers of a request to an MCP server whose path has policies for its calls. */
+  | { readonly type: 'mcp-call'; readonly what: string }
   /** The proxy did not send the target of the request, so the strictest policy applies. */
   | { readonly type: 'path-unknown'; readonly policy: string }
   | PolicyEvent
@@ -115,12 +115,6 @@ export interface PathEvent {
   readonly malformed: boolean;
 }
 
-/** For requests to an MCP server whose path has policies for its calls. */
-export interface McpCallEvent {
-  readonly type: 'mcp-call';
-  readonly call: CallReading;
-}
-
 export interface PolicyEvent {
   readonly type: 'policy';
   readonly policy: string;
@@ -147,7 +141,7 @@ export type PolicyReason =
   | 'nothing-matches';
 
 export interface Requirement {
-  readonly part: 'path' | 'host' | 'method' | 'call';
+  readonly part: 'path' | 'host' | 'method' | 'MCP call';
   readonly value: string;
 }
 

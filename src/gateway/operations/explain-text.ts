@@ -1,17 +1,14 @@
 /** Words the trace of a check for people: `explain` answers these sentences in the command line and in the ops API. */
-import { WITHOUT_HEADERS } from '../core/mcp/mcp-call.ts';
 import type {
   AddressHeaderEvent,
   ForwardedEntryEvent,
   ForwardedListIgnoredEvent,
   IdentitySourceEvent,
-  McpCallEvent,
   PathEvent,
   PlanEvent,
   PolicyEvent,
   PolicyReason,
   QuotaEvent,
-  Requirement,
   TraceEvent,
 } from '../core/trace.ts';
 
@@ -64,7 +61,7 @@ const WORDS: Words = {
     'policy',
     ({ policy }) => [`unknown path: the strictest policy applies, ${policy}`],
   ],
-  'mcp-call': ['call', ({ call }) => [callText(call)]],
+  'mcp-call': ['call', ({ what }) => [what]],
   policy: ['policy', (event) => [policyText(event)]],
   limit: [
     'limit',
@@ -178,7 +175,7 @@ function policyText(event: PolicyEvent): string {
     case 'outranked':
       return `${policy} matches, but ${result.by} takes precedence`;
     case 'no-match': {
-      const requirements = result.requires.map(requirementText);
+      const requirements = result.requires.map(({ part, value }) => `${part} ${value}`);
       return `${policy} does not match: it requires ${requirements.join(' and ')}`;
     }
     case 'not-needed':
@@ -186,18 +183,6 @@ function policyText(event: PolicyEvent): string {
     default:
       return `${policy} ${modeText(event)}: ${REASONS[result.status]}`;
   }
-}
-
-function requirementText({ part, value }: Requirement): string {
-  if (part !== 'call') return `${part} ${value}`;
-  return value === WITHOUT_HEADERS ? 'an MCP call without headers' : `the MCP call ${value}`;
-}
-
-function callText(call: McpCallEvent['call']): string {
-  if ('malformed' in call) return `${call.malformed}: the request is denied`;
-  if ('without' in call) return `it counts as a call without headers (none): ${call.without}`;
-  const { method, name } = call;
-  return `${method}${name === undefined ? '' : `, name ${JSON.stringify(name)}`}`;
 }
 
 function modeText({ mode, isModeOverridden }: PolicyEvent): string {

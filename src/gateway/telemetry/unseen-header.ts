@@ -3,8 +3,7 @@ import { isMcpHeader } from '../core/mcp/mcp-call.ts';
 
 /** `none of 1000 requests through nginx had x-api-key` */
 export function unseenText({ dialect, header, requests }: UnseenHeader): string {
-  const what = isMcpHeader(header) ? 'MCP calls' : 'requests';
-  return `none of ${requests} ${what} through ${dialect} had ${header}`;
+  return `none of ${requests} ${isMcpHeader(header) ? 'MCP calls' : 'requests'} through ${dialect} had ${header}`;
 }
 
 export function unseenAdvice(unseen: UnseenHeader, hasProxyConfig: boolean): string {

@@ -1,7 +1,4 @@
-/**
- * Remembers which policies apply to a request line: most requests have the method, host and path of another one. Logs with
- * mapped headers are decided by the production check, so MCP calls have no headers here.
- */
+/** Remembers which policies apply to a request line: most requests have the method, host and path of another one. */
 import { copyOf } from '../../../gateway/core/copied-text.ts';
 import { isHost } from '../../../gateway/core/matching/host.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
@@ -34,6 +31,7 @@ export class MatchedPolicies<Found> {
   ) {
     this.#policiesFor = ({ method, host, target }) => {
       const known = host !== undefined && isHost(host) ? host : '';
+      // Logs with mapped headers are decided by the production check, so MCP calls have none here.
       const line = { method, target, host: known, policy: undefined, missing: NO_NAMES };
       return policies.policiesFor(line, { modes });
     };

@@ -42,9 +42,8 @@ export function notesOn(
   const ofCalls = neededHeaders.map(({ name }) => name).filter(isMcpHeader);
   const lacking = ofCalls.filter((name) => !known.headers.has(name));
   if (lacking.length > 0) {
-    const options = lacking.map((name) => `--map header:${name}=FIELD`);
     notes.push(
-      `The log does not say ${lacking.join(', ')}, so MCP calls counted as calls without headers (none) where these are needed. If it has them, use ${options.join(' ')}.`,
+      `The log does not say ${lacking.join(', ')}, so MCP calls counted as calls without headers (none) where these are needed. If it has them, use --map header:NAME=FIELD for each.`,
     );
   }
   if (hostPolicies.size > 0 && facts.withoutHost > 0) {

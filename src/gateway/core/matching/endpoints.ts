@@ -1,6 +1,6 @@
 /** The policies of an endpoint: those of its most specific route and, if it is an MCP server, of the call. */
 import type { HeaderFields } from '../check-request.ts';
-import { type CallReading, compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
+import { compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
 import type { Policy } from '../policy.ts';
 import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, type Route } from './matcher.ts';
@@ -38,7 +38,7 @@ export function compileEndpoints(routes: readonly Route<Policy>[]): Endpoints {
       return found.every((each) => each !== undefined) ? [...new Set(found.flat())] : undefined;
     },
     add(policies, line, { headers, vouchesMcp, trace }) {
-      const tell = trace && ((call: CallReading) => trace({ type: 'mcp-call', call }));
+      const tell = trace && ((what: string) => trace({ type: 'mcp-call', what }));
       const other = plain.best(line);
       const server = servers.best(line);
       const isCloser = server && (other === undefined || server.order <= other.order);

@@ -88,7 +88,7 @@ function faultOf(written: string | string[]): string | undefined {
 /** What is wrong with a malformed value, for `explain`. */
 export function malformedText(headers: HeaderFields, name: string): string {
   const fault = faultOf(fieldOf(headers, name) ?? '') ?? 'is not in exact base64 of UTF-8';
-  return `${name} ${fault}`;
+  return `${name} ${fault}: the request is denied`;
 }
 
 /** Why a call counts as one without headers, for `explain`. */

@@ -30,17 +30,14 @@ export interface McpRoute<T> {
   readonly value: T;
 }
 
-/** For `explain`. `name` is undefined if there is none, or if no policy of the method tells names apart. */
-export type CallReading =
-  | { readonly method: string; readonly name: string | undefined }
-  | { readonly without: string }
-  | { readonly malformed: string };
-
-/** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
+/**
+ * Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. `tell`
+ * gets a sentence about the call.
+ */
 export type McpCalls<T> = (
   headers: HeaderFields,
   isVouched: boolean,
-  tell?: (reading: CallReading) => void,
+  tell?: (what: string) => void,
 ) => readonly T[] | undefined;
 
 const TOOL_CALL = 'tools/call';
@@ -58,24 +55,24 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
   return (headers, isVouched, tell) => {
     const method = methodOf(headers, isVouched);
     if (method === undefined) {
-      tell?.({ without: whyWithout(headers) });
+      tell?.(`${COUNTS_AS_NONE}: ${whyWithout(headers)}`);
       return withoutHeaders;
     }
     if (method === MALFORMED) {
-      tell?.({ malformed: malformedText(headers, MCP_METHOD) });
+      tell?.(malformedText(headers, MCP_METHOD));
       return undefined;
     }
     const candidates = byMethod(method);
     const name = candidates.some(readsName) ? nameOf(headers) : ANY_NAME;
     if (name === MALFORMED) {
-      tell?.({ malformed: malformedText(headers, MCP_NAME) });
+      tell?.(malformedText(headers, MCP_NAME));
       return undefined;
     }
     if (name === undefined && NAMED_METHODS.has(method)) {
-      tell?.({ without: `${method} needs ${MCP_NAME}` });
+      tell?.(`${COUNTS_AS_NONE}: ${method} needs ${MCP_NAME}`);
       return withoutHeaders;
     }
-    tell?.({ method, name: name === ANY_NAME ? undefined : name });
+    tell?.(callText({ method, name: name && JSON.stringify(name) }));
     for (const candidate of candidates) {
       const found = candidate.of(name ?? ANY_NAME);
       if (found !== undefined) return found;
@@ -84,6 +81,7 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
   };
 }
 
+const COUNTS_AS_NONE = 'it counts as a call without headers (none)';
 /** No name that a header has. */
 const ANY_NAME = '';
 const NOTHING: readonly never[] = [];
@@ -91,7 +89,7 @@ const readsName = (candidate: OfMethod<unknown>) => candidate.readsName;
 
 /** `tools/call search_*` */
 export function callText({ method, name }: McpMatch): string {
-  return name === undefined ? method : `${method} ${name}`;
+  return name ? `${method} ${name}` : method;
 }
 
 function partition<T>(all: readonly T[], isFirst: (each: T) => boolean) {

@@ -159,7 +159,7 @@ test('the headers of MCP calls that the log lacks are named, if policies match b
   const rest = ', so MCP calls counted as calls without headers (none) where these are needed';
   const policy = mcp('{ method: tools/call, name: a }');
   expect(notes({ policy })[0]).toBe(
-    `The log does not say mcp-method, mcp-name, mcp-protocol-version${rest}. If it has them, use --map header:mcp-method=FIELD --map header:mcp-name=FIELD --map header:mcp-protocol-version=FIELD.`,
+    `The log does not say mcp-method, mcp-name, mcp-protocol-version${rest}. If it has them, use --map header:NAME=FIELD for each.`,
   );
   expect(notes({ policy: mcp('{ method: none }') })[0]).toContain(
     `say mcp-method, mcp-protocol-version${rest}`,
