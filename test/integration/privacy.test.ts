@@ -46,6 +46,9 @@ function everyName(): Headers {
     forwarded: `for=${sentinels.ipv4()}, for="[${sentinels.ipv6()}]:4711"`,
     'cf-connecting-ip': sentinels.ipv4(),
     'fastly-client-ip': sentinels.ipv6(),
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': sentinels.text('name of a tool'),
   };
 }
 
@@ -136,6 +139,8 @@ default:
 policies:
   - { name: closed, match: { path: /closed }, limits: [1000/2d], on_store_failure: deny }
   - { name: local, match: { path: /local }, limits: [2/1h], on_store_failure: local }
+  - { name: tool, match: { path: /mcp, mcp: { method: tools/call, name: "*" } }, limits: [2/1h] }
+  - { name: rest, match: { path: /mcp, mcp: { method: none } }, limits: [2/1h] }
 `;
 }
 
@@ -318,7 +323,7 @@ describe.skipIf(!ownRedisIsHere)('no secret and nothing that names a client', ()
     const { redis, first, gateways, file } = await startAll(lab);
     const opsAnswers: string[] = [];
     for (const gateway of gateways) {
-      await queryAll(gateway, ['/', '/closed', '/%00'], answers);
+      await queryAll(gateway, ['/', '/closed', '/mcp', '/%00'], answers);
       opsAnswers.push(await callOps(gateway));
     }
     const odd = await Promise.all(oddRequests().map((bytes) => exchange(first.url, bytes)));
@@ -382,6 +387,12 @@ describe.skipIf(!ownRedisIsHere)('no secret and nothing that names a client', ()
     ]);
     for (const verdict of ['allow', 'deny', 'exempt', 'blocked', 'error_allow', 'error_deny'])
       expect(places['answers of the ops server']).toContain(`verdict=\\"${verdict}\\"`);
+  });
+  test('is missing from the search for lack of MCP calls: tools were called, and denied', () => {
+    expect(places.answers).toContain('\\"jsonrpc\\":\\"2.0\\"');
+    expect(places.logs).toContain('"policy":"tool"');
+    expect(places.logs).not.toContain('"policy":"rest"');
+    expect(places['answers of the ops server']).toContain('policy=\\"tool\\"');
   });
   test('is in log lines about failures: all kinds were seen', () => {
     const events = new Set(outputs.flatMap(logEvents).map(({ event }) => event));

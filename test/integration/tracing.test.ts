@@ -16,6 +16,8 @@ const SAMPLED = { traceparent: `00-${TRACE}-${PARENT}-01` };
 const UNSAMPLED = { traceparent: `00-${TRACE}-${PARENT}-00` };
 const CLIENT = { 'x-headgate-client-ip': '203.0.113.77', 'x-api-key': 'a-key-of-a-client' };
 
+const ADMIN = { authorization: 'Bearer token-of-the-operators' };
+
 const folder = mkdtempSync(join(tmpdir(), 'headgate-tracing-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const policies = join(folder, 'policies.yaml');
@@ -26,6 +28,8 @@ identity: { sources: [api_key, ip], api_key: { header: x-api-key } }
 default: { limits: [1000/1h] }
 policies:
   - { name: login, match: { path: /login }, limits: [1/1h], on_store_failure: deny }
+  - { name: tool, match: { path: /mcp, mcp: { method: tools/call, name: search_* } }, limits: [1/1h] }
+  - { name: other-calls, match: { path: /mcp, mcp: { method: none } }, limits: [1/1h] }
 `,
 );
 
@@ -87,6 +91,47 @@ describe('with a collector', () => {
     expect(takes.map(({ attributes }) => attributes['headgate.admitted'])).toEqual([true, false]);
     for (const secret of [...Object.values(CLIENT), '/login'])
       expect(collector.received()).not.toContain(secret);
+  });
+
+  test('names of tools that clients send are in nothing that the gateway reports', async () => {
+    await using collector = await startCollector();
+    await using gateway = await startGatewayProcess({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_ADMIN_TOKEN: ADMIN.authorization.slice('Bearer '.length),
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+    const callTool = (name: string) =>
+      call(gateway.url, '/envoy/mcp', {
+        method: 'POST',
+        headers: {
+          ...{ ...CLIENT, ...SAMPLED, 'mcp-protocol-version': '2026-07-28' },
+          ...{ 'mcp-method': 'tools/call', 'mcp-name': name },
+        },
+      });
+    const encoded = `=?base64?${Buffer.from('search_of_a_client').toString('base64')}?=`;
+    const answers = [await callTool('search_of_a_client'), await callTool(encoded)];
+    answers.push(await callTool('search_of_a_client, b'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 400]);
+    const { error } = JSON.parse(answers[1]?.body ?? '');
+    const paths = [
+      ...['/metrics', '/readyz', '/v1/overview', '/v1/clients/top', '/v1/overrides'],
+      ...['/v1/policies', `/v1/decisions/${error.data.decision_id}`],
+    ];
+    const reports = await Promise.all(
+      paths.map((path) => call(gateway.opsUrl, path, { headers: ADMIN })),
+    );
+    expect(reports.map(({ status }) => status)).toEqual(paths.map(() => 200));
+    expect(await gateway.stop()).toBe(0);
+    const all = [...answers, ...reports].map((answer) => JSON.stringify(answer));
+    all.push(gateway.output(), collector.received());
+    const policiesOf = named(collector.spans, 'headgate.check').map(
+      ({ attributes }) => attributes['headgate.policy'],
+    );
+    expect(policiesOf).toEqual(['tool', 'tool', 'none']);
+    for (const text of all) {
+      expect(text).not.toContain('of_a_client');
+      expect(text).not.toContain(encoded.slice(12, -8));
+    }
   });
 
   test('a sampled call of the rate limit service has them too, and its denial the trace id', async () => {

@@ -28,6 +28,7 @@ headgate warns if it has hardly understood the columns: all requests come from o
 | \`--tz ZONE\` | The time zone of stamps without one, as in \`Europe/Berlin\`. Hours that daylight saving time repeats or leaves out are handled. |
 | \`--time-is start\\|end\` | What the stamp of a line means, if the format is wrong about it. |
 | \`--map api_key=FIELD\`, \`--map user=FIELD\`, \`--map plan=FIELD\` | The field of a line that has the API key, the user or the plan: a path such as \`request.headers.X-Api-Key\` in JSON, a variable such as \`$http_x_api_key\` of NGINX, \`capture.request.0\` of HAProxy. |
+| \`--map header:NAME=FIELD\` | The field that has a header. Policies for MCP calls need \`mcp-method\`, \`mcp-name\` and \`mcp-protocol-version\`: without them, every call counts as one without headers (\`none\`). |
 
 ### An NGINX log_format
 

@@ -130,6 +130,10 @@ const RUNNING_FINDINGS = {
     'The policy file reads a header, and the proxy does not pass it on to headgate. So clients with this header share the counter of their address.',
     PASS_HEADER,
   ),
+  'mcp-header-lost': error(
+    'The policy file has policies for MCP calls, and the proxy does not pass on a header that says which call it is. So every call counts as one without headers (`method: none`).',
+    PASS_HEADER,
+  ),
   'not-examined': note(
     'The gateway could not be asked what has reached it.',
     'Run headgate doctor with `--through` where the gateway runs, with its settings `HEADGATE_OPS_HOST` and `HEADGATE_OPS_PORT`, and name the policy file that it serves.',

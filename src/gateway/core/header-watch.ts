@@ -5,6 +5,7 @@
 
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import { type AddressSet, canonicalAddress } from './identity/address.ts';
+import { isMcpHeader, shouldHave } from './mcp/mcp-call.ts';
 
 export interface NeededHeader {
   readonly name: string;
@@ -14,11 +15,14 @@ export interface NeededHeader {
 
 export interface NeedsHeaders {
   readonly neededHeaders: readonly NeededHeader[];
+  /** Whether policies for MCP calls have the path of the request. */
+  isMcp(request: CheckRequest): boolean;
 }
 
 export interface UnseenHeader {
   readonly dialect: string;
   readonly header: string;
+  /** Those that should have had it. */
   readonly requests: number;
 }
 
@@ -49,7 +53,7 @@ export class HeaderWatch {
     }
     let proxy = this.#proxies.get(dialect);
     if (proxy === undefined) {
-      proxy = new WatchedProxy(dialect, set.neededHeaders, this.#events);
+      proxy = new WatchedProxy(dialect, set, this.#events);
       this.#proxies.set(dialect, proxy);
     }
     proxy.see(request);
@@ -60,50 +64,65 @@ export class HeaderWatch {
   }
 }
 
+interface Awaited extends NeededHeader {
+  readonly isOfCalls: boolean;
+  requests: number;
+  isReported: boolean;
+}
+
 class WatchedProxy {
   readonly #dialect: string;
   readonly #events: HeaderWatchEvents;
-  #awaited: readonly NeededHeader[];
-  readonly #reported = new Set<NeededHeader>();
-  #requests = 0;
+  readonly #set: NeedsHeaders;
+  #awaited: readonly Awaited[];
 
-  constructor(dialect: string, needed: readonly NeededHeader[], events: HeaderWatchEvents) {
+  constructor(dialect: string, set: NeedsHeaders, events: HeaderWatchEvents) {
     this.#dialect = dialect;
-    this.#awaited = needed;
     this.#events = events;
+    this.#set = set;
+    this.#awaited = set.neededHeaders.map((header) => ({
+      ...header,
+      ...{ isOfCalls: isMcpHeader(header.name), requests: 0, isReported: false },
+    }));
   }
 
   get unseen(): UnseenHeader[] {
-    return [...this.#reported].map((header) => this.#report(header));
+    return this.#awaited.filter(({ isReported }) => isReported).map((each) => this.#report(each));
   }
 
   see(request: CheckRequest): void {
-    if (this.#awaited.length === 0) return;
-    this.#requests++;
-    for (const header of this.#awaited) if (isPresent(request.headers, header)) this.#seen(header);
-    if (this.#requests % DOUBT_AFTER !== 0) return;
-    for (const header of this.#awaited) this.#reportIfExpected(header, request);
+    for (const each of this.#awaited) {
+      if (isPresent(request.headers, each)) this.#seen(each);
+      else if (!each.isOfCalls || this.#isCallFor(each, request)) this.#miss(each, request);
+    }
   }
 
-  #seen(header: NeededHeader): void {
+  /** The path comes last, because it takes longest to compare. */
+  #isCallFor({ name }: Awaited, request: CheckRequest): boolean {
+    const { method, headers } = request;
+    return method === 'POST' && shouldHave(name, headers) && this.#set.isMcp(request);
+  }
+
+  #seen(header: Awaited): void {
     this.#awaited = this.#awaited.filter((each) => each !== header);
     this.#events.headerArrived(this.#dialect, header.name);
-    if (this.#reported.delete(header)) this.#events.headerSeen(this.#dialect, header.name);
+    if (header.isReported) this.#events.headerSeen(this.#dialect, header.name);
   }
 
   /** A header of a CDN is expected only if the CDN sent this request. Checking one request in a thousand is enough. */
-  #reportIfExpected(header: NeededHeader, { addresses }: CheckRequest): void {
-    if (this.#reported.has(header)) return;
+  #miss(header: Awaited, { addresses }: CheckRequest): void {
+    header.requests++;
+    if (header.requests % DOUBT_AFTER !== 0 || header.isReported) return;
     const sender = canonicalAddress(addresses.peer ?? addresses.client ?? '');
-    const isExpected =
+    const isFromSender =
       header.sentBy === undefined || (sender !== undefined && header.sentBy(sender));
-    if (!isExpected) return;
-    this.#reported.add(header);
+    if (!isFromSender) return;
+    header.isReported = true;
     this.#events.headerUnseen(this.#report(header));
   }
 
-  #report({ name }: NeededHeader): UnseenHeader {
-    return { dialect: this.#dialect, header: name, requests: this.#requests };
+  #report({ name, requests }: Awaited): UnseenHeader {
+    return { dialect: this.#dialect, header: name, requests };
   }
 }
 

@@ -1,6 +1,8 @@
 /** Traces why each policy applies to a request or does not, by matching the parts of its routes one by one. */
 import type { CheckRequest } from './check-request.ts';
+import type { SentHeaders } from './matching/endpoints.ts';
 import { compileMatcher, matchable, type Route, type RouteMatch } from './matching/matcher.ts';
+import { callText, compileMcpCalls } from './mcp/mcp-calls.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
@@ -15,6 +17,7 @@ type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
 
 interface MatchedRequest {
   readonly request: RequestParts;
+  readonly sent: SentHeaders;
   readonly readings: readonly string[];
   readonly applied: readonly Policy[];
   readonly modes: PolicyModes;
@@ -44,17 +47,33 @@ function byPolicy(routes: readonly Route<Policy>[]) {
 function resultOf(
   policy: Policy,
   routes: readonly Route<Policy>[],
-  { request, readings, applied }: MatchedRequest,
+  { request, sent, readings, applied }: MatchedRequest,
 ) {
   const [first] = applied;
-  const unmet = readings.map((reading) => unmetRequirements(routes, request, reading));
+  const call = callRequirement(routes, sent);
+  const unmet = readings.map((reading) => [
+    ...unmetRequirements(routes, request, reading),
+    ...call,
+  ]);
   const isMatch = unmet.some((each) => each.length === 0);
   if (applied.includes(policy)) {
     if (policy === first) return { status: firstReason(policy, request) };
-    return { status: 'other-reading' } as const;
+    const isStrict = call.length === 1 && unmet.some(({ length }) => length === 1);
+    return { status: isStrict ? 'strict' : 'other-reading' } as const;
   }
   if (isMatch) return { status: 'outranked', by: first?.name ?? '' } as const;
   return { status: 'no-match', requires: unmet[0] ?? [] } as const;
+}
+
+/** Nothing if the policy is for the call, or not for calls of MCP at all. */
+function callRequirement(
+  routes: readonly Route<Policy>[],
+  { headers, vouchesMcp }: SentHeaders,
+): Requirement[] {
+  const calls = routes.flatMap(({ mcp }) => (mcp ? [{ mcp, value: true }] : []));
+  if (calls.length === 0 || compileMcpCalls(calls)(headers, vouchesMcp)?.length !== 0) return [];
+  const texts = new Set(calls.map(({ mcp }) => callText(mcp)));
+  return [{ part: 'MCP call', value: [...texts].join(', ') }];
 }
 
 function fallbackResult(fallback: Policy, { request, applied }: MatchedRequest): PolicyResult {
@@ -79,7 +98,8 @@ function unmetRequirements(
   const paths = routes.map((route) => ({ path: route.path }));
   const unmet: Requirement[] = [];
   if (!matches(paths)) {
-    unmet.push({ part: 'path', value: paths.map((each) => each.path).join(', ') });
+    const each = new Set(routes.map(({ path }) => path));
+    unmet.push({ part: 'path', value: [...each].join(', ') });
   }
   if (!matches([{ host: ownHost }])) unmet.push({ part: 'host', value: ownHost ?? '' });
   if (!matches([{ methods }])) unmet.push({ part: 'method', value: methods?.join(', ') ?? '' });

@@ -29,6 +29,8 @@ export type TraceEvent =
   | { readonly type: 'client-names'; readonly names: readonly string[] }
   | { readonly type: 'ambiguous-header'; readonly header: string }
   | PathEvent
+  /** A sentence about the headers of a request to an MCP server whose path has policies for its calls. */
+  | { readonly type: 'mcp-call'; readonly what: string }
   /** The proxy did not send the target of the request, so the strictest policy applies. */
   | { readonly type: 'path-unknown'; readonly policy: string }
   | PolicyEvent
@@ -134,10 +136,12 @@ export type PolicyReason =
   | 'named-by-proxy'
   | 'always'
   | 'other-reading'
+  /** It is for tools, and counts calls without headers, too. */
+  | 'strict'
   | 'nothing-matches';
 
 export interface Requirement {
-  readonly part: 'path' | 'host' | 'method';
+  readonly part: 'path' | 'host' | 'method' | 'MCP call';
   readonly value: string;
 }
 

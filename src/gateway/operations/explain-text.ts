@@ -12,7 +12,7 @@ import type {
   TraceEvent,
 } from '../core/trace.ts';
 
-type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
+type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'call' | 'policy' | 'limit';
 
 export interface Step {
   readonly about: Subject;
@@ -61,6 +61,7 @@ const WORDS: Words = {
     'policy',
     ({ policy }) => [`unknown path: the strictest policy applies, ${policy}`],
   ],
+  'mcp-call': ['call', ({ what }) => [what]],
   policy: ['policy', (event) => [policyText(event)]],
   limit: [
     'limit',
@@ -164,6 +165,7 @@ const REASONS: Readonly<Record<PolicyReason, string>> = {
   'named-by-proxy': 'the proxy names it for this route',
   always: 'it applies to every request (always: true)',
   'other-reading': 'it matches another reading of the path',
+  strict: 'calls without headers count for policies of tools, too (none: strict)',
   'nothing-matches': 'no other policy matches',
 };
 

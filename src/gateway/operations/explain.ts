@@ -88,10 +88,8 @@ export async function explain(
   });
   const checked = toCheckRequest(request);
   const decision = await check(checked, policies, nowMs);
-  return {
-    steps,
-    answer: renderAnswer(decision, decision.answers ?? policies.answers, checked.headers),
-  };
+  const { answers = policies.answers } = decision;
+  return { steps, answer: renderAnswer(decision, answers, checked.headers) };
 }
 
 /** Throws an OperationError that lists the names if there is no such dialect. */
@@ -103,8 +101,8 @@ export function answerBy(dialect: string) {
       `"${dialect}" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
     );
   }
-  return (decision: Decision, style: AnswerStyle, request: HeaderFields): ExplainedAnswer => {
-    const { status, headers, body } = found.render(decision, style, request);
+  return (decision: Decision, style: AnswerStyle, sent?: HeaderFields): ExplainedAnswer => {
+    const { status, headers, body } = found.render(decision, style, sent);
     return { dialect, status, headers: [...headers], body };
   };
 }

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { isThisMachine } from '../../../gateway/core/identity/address.ts';
+import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
@@ -132,7 +133,11 @@ async function* headerFindings(
   }
   const lost = awaited.filter((name) => !seen.has(name));
   yield* lost.map((name) =>
-    found('header-lost', url.href, `${name} was sent, and did not reach the gateway`),
+    found(
+      isMcpHeader(name) ? 'mcp-header-lost' : 'header-lost',
+      url.href,
+      `${name} was sent, and did not reach the gateway`,
+    ),
   );
   if (lost.length > 0) return;
   const reach = policies.headers.length === 0 ? '' : `; ${policies.headers.join(', ')} reached it`;

@@ -31,6 +31,7 @@ export class MatchedPolicies<Found> {
   ) {
     this.#policiesFor = ({ method, host, target }) => {
       const known = host !== undefined && isHost(host) ? host : '';
+      // Logs with mapped headers are decided by the production check, so MCP calls have none here.
       const line = { method, target, host: known, policy: undefined, missing: NO_NAMES };
       return policies.policiesFor(line, { modes });
     };

@@ -1,6 +1,7 @@
 /** What a reader of a report must know: where the log has less than a gateway sees. */
 import type { Afterwards } from '../../../gateway/core/counting/outcome.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
 import { count } from '../figures.ts';
 import type { MappedField } from '../log-request.ts';
@@ -16,7 +17,7 @@ export interface ReplayedPolicies {
 
 export function notesOn(
   { facts, isUncertain }: ReplayResult,
-  { policies: { policies, naming }, hostPolicies, mapping }: ReplayedPolicies,
+  { policies: { policies, naming, neededHeaders }, hostPolicies, mapping }: ReplayedPolicies,
 ): string[] {
   const known = knownIdentities(mapping);
   const notes: string[] = [];
@@ -37,6 +38,13 @@ export function notesOn(
   }
   if (!known.apiKey && !known.plan && policies.some(({ plans }) => plans.size > 0)) {
     notes.push('Limits of plans were not evaluated: the log does not say which key a client has.');
+  }
+  const ofCalls = neededHeaders.map(({ name }) => name).filter(isMcpHeader);
+  const lacking = ofCalls.filter((name) => !known.headers.has(name));
+  if (lacking.length > 0) {
+    notes.push(
+      `The log does not say ${lacking.join(', ')}, so MCP calls counted as calls without headers (none) where these are needed. If it has them, use --map header:NAME=FIELD for each.`,
+    );
   }
   if (hostPolicies.size > 0 && facts.withoutHost > 0) {
     notes.push(
@@ -78,10 +86,10 @@ function outcomeNotes(policies: readonly Policy[], withoutStatus: number): strin
   });
   const notes: string[] = [];
   if (byStatus !== '') {
-    const lacking =
+    const uncertain =
       withoutStatus === 0 ? '' : ` ${count(withoutStatus)} requests have no status: they count.`;
     notes.push(
-      `${byStatus}: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.${lacking}`,
+      `${byStatus}: requests were refunded by their status in the log, at once. A gateway counts a request until its answer has come, and refunds none that a proxy has answered.${uncertain}`,
     );
   }
   if (unknown !== '') {

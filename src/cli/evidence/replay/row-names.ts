@@ -9,6 +9,8 @@ export function limitText({ plan, allows }: Pick<LimitReport, 'plan' | 'allows'>
 const REFUSALS: Readonly<Record<string, string>> = {
   ambiguous_identity: 'a header that identifies the client is ambiguous',
   blocked: 'the policy file blocks the client',
+  malformed_host: 'the host is malformed',
+  malformed_mcp: 'a header of an MCP call is malformed',
   malformed_path: 'the path is malformed',
 };
 

@@ -2,6 +2,7 @@ import {
   allLimits,
   chargesAfterwards,
   type IdentitySection,
+  mcpHeadersOf,
   reserveHeadersOf,
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
@@ -17,10 +18,11 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     .flatMap(allLimits)
     .filter(({ per }) => per.startsWith('header:'))
     .map(({ per }) => per.slice('header:'.length));
+  const ofCalls = mcpHeadersOf(entries);
   /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   const owned = new Set([
     ...headersOf(vouchedIn(identity)),
-    ...perHeader.filter((name) => verified_headers.includes(name)),
+    ...[...perHeader, ...ofCalls].filter((name) => verified_headers.includes(name)),
     ...reserveHeadersOf([fallback, ...entries]),
   ]);
   const passed = new Set([
@@ -30,6 +32,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
       return source === 'cf_connecting_ip' ? ['cf-connecting-ip'] : [];
     }),
     ...perHeader,
+    ...ofCalls,
     // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
     'traceparent',

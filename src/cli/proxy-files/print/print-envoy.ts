@@ -1,3 +1,4 @@
+import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import type { Address } from '../proxy-address.ts';
 import { isSentByClients } from './client-headers.ts';
 import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
@@ -53,7 +54,9 @@ function envoyRegions(
     'client headers': () => [
       ...listed(passed, alwaysSent).map(allowed),
       ...owned.flatMap((name) => [
-        `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
+        isMcpHeader(name)
+          ? `# An earlier filter must compare ${name} with the body: envoy.filters.http.mcp with VERIFY. Then add this line:`
+          : `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
         `#${allowed(name)}`,
       ]),
     ],

@@ -141,6 +141,10 @@ export const PROXY_FILE_FINDINGS = {
     'The policy file reads a header that the proxy does not pass on to headgate, so its clients share the counter of their address.',
     PASS_HEADER,
   ),
+  'mcp-header-not-passed': error(
+    'The policy file has policies for MCP calls, and the proxy does not pass on a header that says which call it is. So every call counts as one without headers (`method: none`), however it is sent.',
+    PASS_HEADER,
+  ),
   'metadata-not-sent': error(
     'The policy file reads users or plans from metadata of a filter of Envoy, and this proxy does not send it to headgate. So its clients are not users, and have no plan from there.',
     'Print the file or its part again with `headgate proxy-config envoy-grpc`. Another proxy, and Envoy over HTTP, can only set a header: name it in `identity.user` or `identity.plan`.',
@@ -156,6 +160,10 @@ export const PROXY_FILE_FINDINGS = {
   'header-from-client': error(
     'headgate believes this header because the proxy should set it, but the proxy passes on what the client sends. So clients choose who they are.',
     'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file. In Envoy, an earlier filter must remove or overwrite it, whatever the request: docs/recipes/plans-from-a-token.md shows one.',
+  ),
+  'mcp-header-not-compared': error(
+    '`identity.verified_headers` says that the proxy compares the headers of MCP calls with their bodies, but it passes on what the client sends. So a client of an old revision can name a cheap tool in the headers and call another one.',
+    'Remove `mcp-method` and `mcp-name` from `identity.verified_headers`: servers of MCP 2026-07-28 compare the headers themselves, and other calls count for `method: none`. Only Envoy can compare them, by the filter `envoy.filters.http.mcp` with `attribute_source: VERIFY` before the check.',
   ),
   'secret-not-sent': error(
     'The gateway has a `HEADGATE_PROXY_SECRET`, but the proxy sends no secret, or another one. headgate refuses its checks, so the proxy answers clients with 403.',

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
+import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import {
   clientHeadersOf,
   metadataOf,
@@ -46,20 +47,24 @@ export function misfits(
 
 function headerFindings(
   file: string,
-  { passed, owned }: ProxyFacts,
+  { proxy, passed, owned }: ProxyFacts,
   policies: ValidFile,
 ): Diagnostic[] {
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
   const isMissing = (name: string) => !isPassed(name) && !owned.has(name);
   const lost = (name: string) =>
-    found('header-not-passed', file, `${name} does not reach headgate`);
+    isMcpHeader(name)
+      ? found('mcp-header-not-passed', file, `${proxy} does not pass ${name} on to headgate`)
+      : found('header-not-passed', file, `${name} does not reach headgate`);
+  const fromClient = (name: string) =>
+    isMcpHeader(name)
+      ? found('mcp-header-not-compared', file, `${proxy} does not compare ${name} with the body`)
+      : found('header-from-client', file, `${name} is what the client sends`);
   return [
     // No limit depends on traceparent.
     ...needed.passed.filter((name) => isMissing(name) && name !== 'traceparent').map(lost),
-    ...needed.owned
-      .filter((name) => isPassed(name) && !owned.has(name))
-      .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
+    ...needed.owned.filter((name) => isPassed(name) && !owned.has(name)).map(fromClient),
     ...needed.owned.filter(isMissing).map(lost),
   ];
 }

@@ -18,6 +18,7 @@ import {
   type IdentitySection,
   keySources,
   type LimitEntry,
+  mcpHeadersOf,
   type PolicyEntry,
   prefixesOf,
   reserveHeadersOf,
@@ -64,7 +65,10 @@ export function compilePolicies(
     fallback: policyOf({ ...fallback, name: 'default', match: undefined }),
     ...compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
-    neededHeaders: neededHeaders(identityConfig, reserveHeadersOf([fallback, ...entries])),
+    neededHeaders: neededHeaders(identityConfig, [
+      ...reserveHeadersOf([fallback, ...entries]),
+      ...mcpHeadersOf(entries),
+    ]),
     answers: answerStyle(answers),
     mcpAnswers: answerStyle(answers, {}, MCP_BODY),
     vouchesMcp: [MCP_METHOD, MCP_NAME].every((name) => identity.verified_headers.includes(name)),
@@ -114,8 +118,8 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
   };
 }
 
-/** The headers that a proxy must pass on for the gateway to tell clients apart. */
-function neededHeaders(config: IdentityConfig, reserve: readonly string[]): NeededHeader[] {
+/** The headers that a proxy must pass on for the gateway to tell clients and calls apart. */
+function neededHeaders(config: IdentityConfig, more: readonly string[]): NeededHeader[] {
   const ofSources = config.sources.flatMap((source): NeededHeader[] => {
     if (source === 'api_key') return [sentByAnyone(config.apiKeyHeader)];
     if (source === 'user') return headersOf([config.user]).map(sentByAnyone);
@@ -123,7 +127,7 @@ function neededHeaders(config: IdentityConfig, reserve: readonly string[]): Need
     const { header, setBy } = source;
     return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
   });
-  const others = [...config.headers, ...headersOf([config.plan]), ...reserve];
+  const others = [...config.headers, ...headersOf([config.plan]), ...more];
   const byName = new Map(
     [...ofSources, ...others.map(sentByAnyone)].map((each) => [each.name, each]),
   );

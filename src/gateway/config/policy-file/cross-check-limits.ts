@@ -11,6 +11,7 @@ import {
   type IdentitySection,
   type LimitEntry,
   limitLists,
+  mcpHeadersOf,
   reserveHeadersOf,
   type Sections,
 } from './valid-file.ts';
@@ -101,7 +102,8 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
   if (entries.includes(undefined) || fallback === undefined) return;
   const known = [fallback, ...entries].filter((entry) => entry !== undefined);
   const limits = known.flatMap(allLimits);
-  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan])];
+  const ofCalls = mcpHeadersOf(entries.filter((entry) => entry !== undefined));
+  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan]), ...ofCalls];
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
     if (limits.some(({ per }) => per === `header:${name}`) || others.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];

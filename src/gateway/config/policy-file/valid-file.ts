@@ -1,6 +1,7 @@
 /** What a valid policy file says. It is plain data, since another thread may have read it. */
 import type { z } from 'zod';
 import type { ListEntry } from '../../core/identity/access-lists.ts';
+import { MCP_HEADERS, MCP_METHOD, MCP_VERSION } from '../../core/mcp/mcp-call.ts';
 import type { StoreFailureMode } from '../../core/policy.ts';
 import type { Path } from '../diagnostic.ts';
 import type { accessSchema } from './access-schema.ts';
@@ -61,6 +62,14 @@ export function reserveHeadersOf(entries: readonly LimitedEntry[]): string[] {
   return reserves.flatMap((each) =>
     typeof each === 'object' && 'header' in each ? [each.header] : [],
   );
+}
+
+/** The headers of MCP calls that policies match by; none without such policies. */
+export function mcpHeadersOf(entries: readonly Pick<PolicyEntry, 'match'>[]): string[] {
+  const calls = entries.flatMap(({ match }) => match?.mcp ?? []);
+  if (calls.length === 0) return [];
+  const readsNames = calls.some(({ name }) => name !== undefined);
+  return readsNames ? [...MCP_HEADERS] : [MCP_METHOD, MCP_VERSION];
 }
 
 /** The keys that stand in the file itself. */

@@ -2,6 +2,7 @@
 import type { HeaderFields } from '../check-request.ts';
 import { compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
 import type { Policy } from '../policy.ts';
+import type { Trace } from '../trace.ts';
 import { compileMatcher, type Matchable, type Matcher, type Route } from './matcher.ts';
 
 export interface Endpoints extends Pick<Matcher<Policy>, 'around'> {
@@ -15,6 +16,7 @@ export interface SentHeaders {
   readonly headers: HeaderFields;
   /** The proxy has compared the headers of MCP calls with their bodies. */
   readonly vouchesMcp: boolean;
+  readonly trace: Trace | undefined;
 }
 
 export function compileEndpoints(routes: readonly Route<Policy>[]): Endpoints {
@@ -35,11 +37,12 @@ export function compileEndpoints(routes: readonly Route<Policy>[]): Endpoints {
       const found = [plain.around(line, paths), servers.around(line, paths)];
       return found.every((each) => each !== undefined) ? [...new Set(found.flat())] : undefined;
     },
-    add(policies, line, { headers, vouchesMcp }) {
+    add(policies, line, { headers, vouchesMcp, trace }) {
+      const tell = trace && ((what: string) => trace({ type: 'mcp-call', what }));
       const other = plain.best(line);
       const server = servers.best(line);
       const isCloser = server && (other === undefined || server.order <= other.order);
-      const called = isCloser ? server.value(headers, vouchesMcp) : NOTHING;
+      const called = isCloser ? server.value(headers, vouchesMcp, tell) : NOTHING;
       if (called === undefined) return false;
       for (const policy of called) addOnce(policies, policy);
       if (called.length === 0) addOnce(policies, other?.value);

@@ -72,7 +72,7 @@ export function compileMatching(
       Matchable,
       ...Matchable[],
     ];
-    const sent = { headers, vouchesMcp: vouchesMcp && isTrustedProxy === true };
+    const sent = { headers, vouchesMcp: vouchesMcp && isTrustedProxy === true, trace };
     const named = request.policy === undefined ? undefined : byName.get(request.policy);
     const applied: Policy[] = [];
     if (named !== undefined) applied.push(named);
@@ -97,7 +97,8 @@ export function compileMatching(
     }
     readings.push(...around);
     if (trace) {
-      tracePolicies(definition, { request, readings, applied, modes: modes ?? NO_MODES }, trace);
+      const matched = { request, sent, readings, applied, modes: modes ?? NO_MODES };
+      tracePolicies(definition, matched, trace);
     }
     return applied;
   };

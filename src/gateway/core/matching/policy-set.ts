@@ -7,6 +7,7 @@ import { compileListedClients, type ListedClients } from '../identity/listed-cli
 import type { Policy } from '../policy.ts';
 import {
   compileMatching,
+  type Matching,
   type MatchingDefinition,
   type PoliciesFor,
   type RequestLine,
@@ -41,6 +42,7 @@ export interface PolicySet extends PolicySetParts {
    * were looked at.
    */
   answersFor(request: RequestLine, applied: readonly Policy[]): AnswerStyle | undefined;
+  isMcp: Matching['isMcp'];
 }
 
 /** What operators need to name a client by its address or key as requests do. */
@@ -63,5 +65,6 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     hasPlan,
     policiesFor,
     answersFor: (request, [first]) => first?.answers ?? (isMcp(request) ? mcpAnswers : undefined),
+    isMcp,
   };
 }

@@ -11,6 +11,10 @@ export const MCP_NAME = 'mcp-name';
 export const MCP_VERSION = 'mcp-protocol-version';
 export const MCP_HEADERS = [MCP_METHOD, MCP_NAME, MCP_VERSION] as const;
 
+export function isMcpHeader(name: string): boolean {
+  return MCP_HEADERS.some((each) => each === name);
+}
+
 /** `none` in policy files: calls whose headers are missing, or that no server compares with the body. */
 export const WITHOUT_HEADERS = 'none';
 
@@ -30,6 +34,20 @@ export function methodOf(headers: HeaderFields, isVouched: boolean): McpValue {
   if (written === undefined || written === '') return undefined;
   const method = textOf(written);
   return method === MALFORMED || isVouched || isCompared(headers) ? method : undefined;
+}
+
+/** The methods whose calls must have a name. */
+export const NAMED_METHODS: ReadonlySet<McpValue> = new Set([
+  ...['tools/call', 'resources/read', 'prompts/get'],
+]);
+
+/**
+ * Whether a call should have one of the headers. Clients have sent the version since revision 2025-06-18; those that say
+ * 2026-07-28 must send the method, and the name with some methods.
+ */
+export function shouldHave(name: string, headers: HeaderFields): boolean {
+  if (name === MCP_METHOD) return isCompared(headers);
+  return name !== MCP_NAME || NAMED_METHODS.has(methodOf(headers, false));
 }
 
 /** Undefined if there is none. */
@@ -53,10 +71,32 @@ const ENCODED = /^=\?base64\?([A-Za-z0-9+/]+={0,2})\?=$/;
 
 /** Proxies join the values of a repeated header with a comma, so a value with a comma must be encoded. */
 function textOf(written: string | string[]): McpValue {
-  if (typeof written !== 'string' || written.length > LONGEST_VALUE) return MALFORMED;
-  if (!IN_ASCII.test(written) || written.includes(',') || hasOuterBlank(written)) return MALFORMED;
-  if (!LOOKS_ENCODED.test(written)) return written;
-  return decoded(ENCODED.exec(written)?.[1] ?? '');
+  if (faultOf(written) !== undefined) return MALFORMED;
+  const text = written as string;
+  return LOOKS_ENCODED.test(text) ? decoded(ENCODED.exec(text)?.[1] ?? '') : text;
+}
+
+/** Undefined if the value is fine, or is encoded in a wrong way. */
+function faultOf(written: string | string[]): string | undefined {
+  if (typeof written !== 'string' || written.includes(',')) return 'has several values, or a comma';
+  if (written.length > LONGEST_VALUE) return `has more than ${LONGEST_VALUE} characters`;
+  if (hasOuterBlank(written)) return 'has a blank at an end';
+  if (written === '') return 'is empty';
+  return IN_ASCII.test(written) ? undefined : 'has a character that is not printable ASCII';
+}
+
+/** What is wrong with a malformed value, for `explain`. */
+export function malformedText(headers: HeaderFields, name: string): string {
+  const fault = faultOf(fieldOf(headers, name) ?? '') ?? 'is not in exact base64 of UTF-8';
+  return `${name} ${fault}: the request is denied`;
+}
+
+/** Why a call counts as one without headers, for `explain`. */
+export function whyWithout(headers: HeaderFields): string {
+  if (!fieldOf(headers, MCP_METHOD)) return `${MCP_METHOD} was not sent`;
+  const version = fieldOf(headers, MCP_VERSION);
+  const what = version ? `is ${[version].flat().join(', ')}` : 'was not sent';
+  return `${MCP_VERSION} ${what}, so no server compares the headers with the body; servers do from ${COMPARED_SINCE} on, or a trusted proxy vouches for them (identity.verified_headers)`;
 }
 
 /** Each text has one spelling in base64 (RFC 4648, section 3.5). */

@@ -3,7 +3,17 @@
  * the longest beginning first.
  */
 import type { HeaderFields } from '../check-request.ts';
-import { MALFORMED, methodOf, nameOf, WITHOUT_HEADERS } from './mcp-call.ts';
+import {
+  MALFORMED,
+  MCP_METHOD,
+  MCP_NAME,
+  malformedText,
+  methodOf,
+  NAMED_METHODS,
+  nameOf,
+  WITHOUT_HEADERS,
+  whyWithout,
+} from './mcp-call.ts';
 
 /** Texts may end with `*`: they match what begins so. */
 export interface McpMatch {
@@ -20,11 +30,16 @@ export interface McpRoute<T> {
   readonly value: T;
 }
 
-/** Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. */
-export type McpCalls<T> = (headers: HeaderFields, isVouched: boolean) => readonly T[] | undefined;
+/**
+ * Empty if no policy is for the call: then the others of its path apply. Undefined if its headers are malformed. `tell`
+ * gets a sentence about the call.
+ */
+export type McpCalls<T> = (
+  headers: HeaderFields,
+  isVouched: boolean,
+  tell?: (what: string) => void,
+) => readonly T[] | undefined;
 
-/** The methods whose calls must have a name. */
-const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get']);
 const TOOL_CALL = 'tools/call';
 
 export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> {
@@ -37,24 +52,45 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
       value: compileNames(own),
     })),
   );
-  return (headers, isVouched) => {
+  return (headers, isVouched, tell) => {
     const method = methodOf(headers, isVouched);
-    if (method === undefined) return withoutHeaders;
-    if (method === MALFORMED) return undefined;
+    if (method === undefined) {
+      tell?.(`${COUNTS_AS_NONE}: ${whyWithout(headers)}`);
+      return withoutHeaders;
+    }
+    if (method === MALFORMED) {
+      tell?.(malformedText(headers, MCP_METHOD));
+      return undefined;
+    }
     const candidates = byMethod(method);
-    if (!candidates.some(({ readsName }) => readsName)) return candidates[0]?.of('') ?? NOTHING;
-    const name = nameOf(headers);
-    if (name === MALFORMED) return undefined;
-    if (name === undefined && NAMED.has(method)) return withoutHeaders;
+    const name = candidates.some(readsName) ? nameOf(headers) : ANY_NAME;
+    if (name === MALFORMED) {
+      tell?.(malformedText(headers, MCP_NAME));
+      return undefined;
+    }
+    if (name === undefined && NAMED_METHODS.has(method)) {
+      tell?.(`${COUNTS_AS_NONE}: ${method} needs ${MCP_NAME}`);
+      return withoutHeaders;
+    }
+    tell?.(callText({ method, name: name && JSON.stringify(name) }));
     for (const candidate of candidates) {
-      const found = candidate.of(name ?? '');
+      const found = candidate.of(name ?? ANY_NAME);
       if (found !== undefined) return found;
     }
     return NOTHING;
   };
 }
 
+const COUNTS_AS_NONE = 'it counts as a call without headers (none)';
+/** No name that a header has. */
+const ANY_NAME = '';
 const NOTHING: readonly never[] = [];
+const readsName = (candidate: OfMethod<unknown>) => candidate.readsName;
+
+/** `tools/call search_*` */
+export function callText({ method, name }: McpMatch): string {
+  return name ? `${method} ${name}` : method;
+}
 
 function partition<T>(all: readonly T[], isFirst: (each: T) => boolean) {
   return [all.filter(isFirst), all.filter((each) => !isFirst(each))];

@@ -72,8 +72,15 @@ test('the page has examples', () => {
 const [, CHARGING = ''] =
   /## Policy keys\n\n```yaml\n([\s\S]*?)```/.exec(read('docs/charging-afterwards.md')) ?? [];
 
+/** The example of the page about the keys, as the policies of a whole file. */
+const [, OF_MCP = ''] =
+  /### `policies\[\]\.match\.mcp`[\s\S]*?```yaml\n([\s\S]*?)```/.exec(
+    read('docs/configuration.md'),
+  ) ?? [];
+const MCP = `version: 1\ndefault: { limits: [9/1h] }\n${OF_MCP}`;
+
 test.each(examples)('passes as the page shows it:\n%s', async (example) => {
-  const files = { 'policies.yaml': POLICIES, 'charging.yaml': CHARGING };
+  const files = { 'policies.yaml': POLICIES, 'charging.yaml': CHARGING, 'mcp.yaml': MCP };
   const run = await runFiles({ ...files, 'example_test.yaml': example });
   const tests = run.files.flatMap((file) => file.tests);
   expect(tests.filter(({ result }) => result === 'failed')).toEqual([]);

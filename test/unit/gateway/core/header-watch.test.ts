@@ -149,3 +149,62 @@ test('a header may have the name of an object property', () => {
   send(DOUBT_AFTER);
   expect(unseen()).toEqual(['nginx constructor']);
 });
+
+describe('the headers of MCP calls', () => {
+  const OF_NAMES = `version: 1
+identity: { sources: [ip] }
+default: { limits: [1000/1h] }
+policies:
+  - { name: bare, match: { path: /mcp, mcp: { method: none } }, limits: [9/1h] }
+  - { name: tool, match: { path: /mcp, mcp: { method: tools/call, name: a } }, limits: [9/1h] }
+`;
+  const MCP = policySetFrom(OF_NAMES);
+  const POST = { method: 'POST', target: '/mcp' };
+  const CURRENT = { 'mcp-protocol-version': '2026-07-28' };
+
+  test.each([
+    ['another path', {}, { method: 'POST', target: '/oauth' }],
+    ['GET', CURRENT, { method: 'GET', target: '/mcp' }],
+  ])('are not expected with %s', (_, headers, parts) => {
+    const { reported, send } = setUp(MCP);
+    send(5 * DOUBT_AFTER, headers, parts);
+    expect(reported).toEqual([]);
+  });
+
+  test('are not expected of clients of an older revision, except for the version', () => {
+    const { reported, send } = setUp(MCP);
+    send(5 * DOUBT_AFTER, { 'mcp-protocol-version': '2025-11-25' }, POST);
+    expect(reported).toEqual([]);
+    const older = setUp(MCP);
+    older.send(5 * DOUBT_AFTER, {}, POST);
+    expect(older.reported).toEqual(['nginx lacks mcp-protocol-version after 1000']);
+  });
+
+  test('are expected of clients of the current revision: the method', () => {
+    const { reported, send } = setUp(MCP);
+    send(DOUBT_AFTER - 1, CURRENT, POST);
+    send(DOUBT_AFTER, {}, { method: 'POST', target: '/oauth' });
+    expect(reported).toEqual([]);
+    send(1, CURRENT, POST);
+    expect(reported).toEqual(['nginx lacks mcp-method after 1000']);
+    send(1, { ...CURRENT, 'mcp-method': 'tools/list' }, POST);
+    expect(reported[1]).toBe('nginx has mcp-method');
+  });
+
+  test('are expected of calls that must have them: the name', () => {
+    const { reported, send } = setUp(MCP);
+    send(5 * DOUBT_AFTER, { ...CURRENT, 'mcp-method': 'tools/list' }, POST);
+    expect(reported).toEqual([]);
+    send(DOUBT_AFTER, { ...CURRENT, 'mcp-method': 'tools/call' }, POST);
+    expect(reported).toEqual(['nginx lacks mcp-name after 1000']);
+  });
+
+  test('are only those that policies match by', () => {
+    const { reported, send } = setUp(policySetFrom(OF_NAMES.replace(', name: a', '')));
+    send(DOUBT_AFTER, { ...CURRENT, 'mcp-method': 'tools/call' }, POST);
+    expect(reported).toEqual([]);
+    const without = setUp(fileWith('{ sources: [ip] }'));
+    without.send(DOUBT_AFTER, CURRENT, POST);
+    expect(without.reported).toEqual([]);
+  });
+});

@@ -298,3 +298,117 @@ describe('limits', () => {
     ]);
   });
 });
+
+describe('an MCP call', () => {
+  const MCP = `
+version: 1
+identity: { sources: [ip], trusted_proxies: [loopback] }
+default: { limits: [9/1h] }
+policies:
+  - { name: search, match: { path: /mcp, mcp: { method: tools/call, name: [search, search_*] } }, limits: [9/1h] }
+  - { name: tool, match: { path: /mcp, mcp: { method: tools/call } }, limits: [9/1h] }
+  - { name: lists, match: { path: /mcp, mcp: { method: tools/list } }, limits: [9/1h] }
+  - { name: rest, match: { path: /mcp, mcp: { method: none, none: strict } }, limits: [9/1h] }
+  - { name: posts, match: { path: /mcp, method: POST }, limits: [9/1h] }
+`;
+  const VOUCHED = MCP.replace('[loopback]', '[loopback], verified_headers: [mcp-method, mcp-name]');
+  const CURRENT = { 'mcp-protocol-version': '2026-07-28' };
+  const CALL = { ...CURRENT, 'mcp-method': 'tools/call' };
+  const called = async (headers: Record<string, string>, yaml = MCP, parts = {}) => {
+    const of = await setUp({}, yaml)({ method: 'POST', target: '/mcp', headers, ...parts });
+    const [event] = of('mcp-call');
+    const results = of('policy').map((each) =>
+      'policy' in each && 'result' in each ? [each.policy, each.result] : [],
+    );
+    return {
+      call: event !== undefined && 'what' in event ? event.what : undefined,
+      results: Object.fromEntries(results),
+    };
+  };
+  const call = async (...given: Parameters<typeof called>) => (await called(...given)).call;
+
+  test('has the method and the name that its headers say, decoded', async () => {
+    expect(await call({ ...CALL, 'mcp-name': '=?base64?c2VhcmNoX2E=?=' })).toBe(
+      'tools/call "search_a"',
+    );
+    expect(await call({ ...CURRENT, 'mcp-method': 'tools/list', 'mcp-name': 'a, b' })).toBe(
+      'tools/list',
+    );
+  });
+
+  const OLD = { ...CALL, 'mcp-name': 'search', 'mcp-protocol-version': '2025-11-25' };
+  test.each([
+    ['no method', CURRENT, 'mcp-method was not sent'],
+    ['an empty method', { ...CURRENT, 'mcp-method': '' }, 'mcp-method was not sent'],
+    ['no name', CALL, 'tools/call needs mcp-name'],
+    ['no version', { 'mcp-method': 'tools/call' }, 'mcp-protocol-version was not sent, so no'],
+    ['an older version', OLD, 'mcp-protocol-version is 2025-11-25, so no server compares'],
+  ])('counts as one without headers: %s', async (_, headers, why) => {
+    expect(await call(headers)).toContain(`it counts as a call without headers (none): ${why}`);
+  });
+
+  test('is believed if a trusted proxy vouches for it, whatever the version', async () => {
+    expect(await call(OLD, VOUCHED)).toBe('tools/call "search"');
+    const { call: ofStranger } = await called(OLD, VOUCHED, { proxy: '203.0.113.1' });
+    expect(ofStranger).toContain('2025-11-25');
+  });
+
+  test.each([
+    [{ ...CALL, 'mcp-method': 'a, b' }, 'mcp-method has several values, or a comma'],
+    [{ ...CALL, 'mcp-name': 'a,b' }, 'mcp-name has several values, or a comma'],
+    [{ ...CALL, 'mcp-name': 'x'.repeat(5_000) }, 'mcp-name has more than 4096 characters'],
+    [{ ...CALL, 'mcp-name': ' a' }, 'mcp-name has a blank at an end'],
+    [{ ...CALL, 'mcp-name': '' }, 'mcp-name is empty'],
+    [{ ...CALL, 'mcp-name': 'zoë' }, 'mcp-name has a character that is not printable ASCII'],
+    [{ ...CALL, 'mcp-name': '=?base64?YR==?=' }, 'mcp-name is not in exact base64 of UTF-8'],
+    [{ ...CALL, 'mcp-name': '=?base64?YQ?=' }, 'mcp-name is not in exact base64 of UTF-8'],
+  ])('is malformed: %j', async (headers, malformed) => {
+    expect(await called(headers)).toEqual({
+      call: `${malformed}: the request is denied`,
+      results: {},
+    });
+  });
+
+  test('why each policy applies to it or does not', async () => {
+    expect((await called({ ...CALL, 'mcp-name': 'search_a' })).results).toEqual({
+      search: { status: 'most-specific' },
+      tool: { status: 'outranked', by: 'search' },
+      lists: { status: 'no-match', requires: [{ part: 'MCP call', value: 'tools/list' }] },
+      rest: { status: 'no-match', requires: [{ part: 'MCP call', value: 'none' }] },
+      posts: { status: 'outranked', by: 'search' },
+      default: { status: 'not-needed' },
+    });
+    expect((await called({ ...CALL, 'mcp-name': 'other' })).results).toMatchObject({
+      search: { requires: [{ part: 'MCP call', value: 'tools/call search, tools/call search_*' }] },
+      tool: { status: 'most-specific' },
+    });
+  });
+
+  test('that no policy for calls names follows the others of its path', async () => {
+    const { call: read, results } = await called({ ...CURRENT, 'mcp-method': 'ping' });
+    expect(read).toBe('ping');
+    expect(results).toMatchObject({ posts: { status: 'most-specific' }, tool: { requires: [{}] } });
+  });
+
+  test('without headers counts for policies of tools, if the policy for it is strict', async () => {
+    expect((await called({})).results).toMatchObject({
+      search: { status: 'strict' },
+      tool: { status: 'strict' },
+      lists: { status: 'no-match' },
+      rest: { status: 'most-specific' },
+    });
+  });
+
+  test('is none with another method or path', async () => {
+    const get = await called(CALL, MCP, { method: 'GET' });
+    expect(get.call).toBeUndefined();
+    expect(get.results.lists).toEqual({
+      status: 'no-match',
+      requires: [
+        { part: 'method', value: 'POST' },
+        { part: 'MCP call', value: 'tools/list' },
+      ],
+    });
+    expect(await call(CALL, MCP, { target: '/other' })).toBeUndefined();
+  });
+});

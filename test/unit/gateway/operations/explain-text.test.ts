@@ -213,3 +213,24 @@ describe('a limit', () => {
     says(event, 'limit', what);
   });
 });
+
+describe('an MCP call', () => {
+  test('what the trace says of it', () => {
+    says({ type: 'mcp-call', what: 'tools/list' }, 'call', 'tools/list');
+  });
+  test('which one a policy is for', () => {
+    const type = 'policy';
+    const event = { type, policy: 'tool', mode: 'enforce', isModeOverridden: false } as const;
+    const requires = [{ part: 'MCP call', value: 'tools/call search_*' }] as const;
+    says(
+      { ...event, result: { status: 'no-match', requires } },
+      'policy',
+      'tool does not match: it requires MCP call tools/call search_*',
+    );
+    says(
+      { ...event, result: { status: 'strict' } },
+      'policy',
+      'tool applies: calls without headers count for policies of tools, too (none: strict)',
+    );
+  });
+});

@@ -1,4 +1,5 @@
 /** Which headers of clients Envoy removes or overwrites before it asks headgate, whatever the request. */
+import { MCP_METHOD, MCP_NAME } from '../../../../gateway/core/mcp/mcp-call.ts';
 import { at, listAt, textAt } from '../yaml.ts';
 import { type Filter, filtersBefore, type Manager } from './config.ts';
 
@@ -20,7 +21,14 @@ function ownedBy({ config }: Filter): string[] {
   const mutations = listAt(config, 'mutations', 'request_mutations').map(mutatedHeader);
   const script = textAt(config, 'default_source_code', 'inline_string') ?? '';
   const scripted = [...script.matchAll(SCRIPTED)].map(([, name]) => name);
-  return [...mutations, ...scripted].flatMap((name) => name?.toLowerCase() ?? []);
+  const compared = isMcpFilter(config) ? [MCP_METHOD, MCP_NAME] : [];
+  return [...mutations, ...scripted, ...compared].flatMap((name) => name?.toLowerCase() ?? []);
+}
+
+/** It refuses calls whose headers and body differ. */
+function isMcpFilter(config: unknown): boolean {
+  const isMcp = /\.filters\.http\.mcp\.v\w+\.Mcp$/.test(textAt(config, '@type') ?? '');
+  return isMcp && textAt(config, 'attribute_source') === 'VERIFY';
 }
 
 /** A script that does it under a condition counts, too: what a script does cannot be read. */

@@ -275,6 +275,14 @@ test('each header that the proxy keeps back is named, and trust is not praised',
   ]);
 });
 
+test('a header of MCP calls that does not reach the gateway is named', async () => {
+  const { found } = await view({ headers: ['mcp-method'] });
+  expect(found).toEqual([
+    SEEN,
+    'mcp-header-lost: mcp-method was sent, and did not reach the gateway',
+  ]);
+});
+
 test.each<[string, Answer | undefined]>([
   ['breaks off', undefined],
   ['passes unchecked', { headers: { 'x-ratelimit-bypass': 'timeout' } }],

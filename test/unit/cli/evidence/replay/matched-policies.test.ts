@@ -19,3 +19,19 @@ test('a method and a host that read alike together are told apart', () => {
   expect(matched.of({ method: 'GET', host: 'b.example', target })).toEqual(['site']);
   expect(matched.of({ method: '', host: 'GET b.example', target })).toEqual(['default']);
 });
+
+test('an MCP call of a log without its headers counts as one without headers', () => {
+  const policies = policySetFrom(`
+version: 1
+default: { limits: [9/1h] }
+policies:
+  - { name: bare, match: { path: /mcp, mcp: { method: none, none: strict } }, limits: [5/1min] }
+  - { name: tool, match: { path: /mcp, mcp: { method: tools/call, name: a } }, limits: [5/1min] }
+`);
+  const matched = new MatchedPolicies(policies, new Map(), (applied) =>
+    applied.map(({ name }) => name),
+  );
+  const line = { host: undefined, target: '/mcp' };
+  expect(matched.of({ ...line, method: 'POST' })).toEqual(['bare', 'tool']);
+  expect(matched.of({ ...line, method: 'GET' })).toEqual(['default']);
+});

@@ -152,3 +152,22 @@ policies: [{ name: login, match: { path: /login }, limits: [${limits}, 100/1h] }
   const tokens = '{ rate: 9/1min, algorithm: fixed-window, unit: tokens, reserve: 1, unknown: 9 }';
   expect(of(tokens)).toContain(unknown);
 });
+
+test('the headers of MCP calls that the log lacks are named, if policies match by them', () => {
+  const mcp = (text: string) =>
+    `}, { name: call, match: { path: /mcp, mcp: ${text} }, limits: [9/1h]`;
+  const rest = ', so MCP calls counted as calls without headers (none) where these are needed';
+  const policy = mcp('{ method: tools/call, name: a }');
+  expect(notes({ policy })[0]).toBe(
+    `The log does not say mcp-method, mcp-name, mcp-protocol-version${rest}. If it has them, use --map header:NAME=FIELD for each.`,
+  );
+  expect(notes({ policy: mcp('{ method: none }') })[0]).toContain(
+    `say mcp-method, mcp-protocol-version${rest}`,
+  );
+  const all = ['mcp-method', 'mcp-name', 'mcp-protocol-version'];
+  const mapping = all.map((name) => [`header:${name}`, name] as const);
+  expect(notes({ policy, mapping })).toEqual([ALWAYS]);
+  expect(notes({ policy, mapping: mapping.slice(0, 2) })[0]).toContain(
+    'does not say mcp-protocol-version, so',
+  );
+});

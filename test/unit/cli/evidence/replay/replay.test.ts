@@ -364,3 +364,37 @@ default: { limits: [{ rate: 2/1s, algorithm: token-bucket, burst: 1 }] }`);
     expect(await namesMade('5/1s, 500/3d', '5/1s')).toBe(0);
   });
 });
+
+test('MCP calls are told apart by the headers of the log', async () => {
+  const policies = policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default: { limits: [1000/1h] }
+policies:
+  - { name: bare, match: { path: /mcp, mcp: { method: none } }, limits: [1/1h] }
+  - { name: search, match: { path: /mcp, mcp: { method: tools/call, name: search_* } }, limits: [2/1h] }
+`);
+  const mapping = ['mcp-method', 'mcp-name', 'mcp-protocol-version'].map((name) => ({
+    target: `header:${name}`,
+    field: name,
+  }));
+  const call = (name: string | undefined, version = '2026-07-28') =>
+    logEntry({ method: 'POST', target: '/mcp', fields: ['tools/call', name, version] });
+  const entries = [
+    ...[call('search_a'), call('=?base64?c2VhcmNoX2I=?='), call('search_c')],
+    ...[call('search_a', '2025-11-25'), call(undefined), call('a, b'), call('other')],
+  ];
+  const counted = async (options: Partial<ReplayOptions>) => {
+    const { policies: rows, refusals } = await replayed(entries, { policies, ...options });
+    const numbers = (all: typeof rows) =>
+      Object.fromEntries(
+        [...all].map(([name, { requests, denied }]) => [name, [requests, denied]]),
+      );
+    return { policies: numbers(rows), refusals: numbers(refusals) };
+  };
+  expect(await counted({ mapping })).toEqual({
+    policies: { search: [3, 1], bare: [2, 1], default: [1, 0] },
+    refusals: { malformed_mcp: [1, 1] },
+  });
+  expect(await counted({})).toEqual({ policies: { bare: [7, 6] }, refusals: {} });
+});
