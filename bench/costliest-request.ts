@@ -67,7 +67,7 @@ async function compare(field: CostlyField, length: number) {
   const dialect = DIALECTS[field.dialect] as Dialect;
   const { value } = searchCostliest(field, length, (call) => {
     const decision = check(dialect.parse(call), policies, Date.now());
-    if (!(decision instanceof Promise)) dialect.render(decision, policies.answers);
+    if (!(decision instanceof Promise)) dialect.render(decision, policies.answers, call.headers);
   });
   const costly = bytesOf(dialect, field.call(value));
   // As many bytes in the same place, with nothing in them to read twice.

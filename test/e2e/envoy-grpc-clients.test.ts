@@ -4,22 +4,21 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import {
-  Client,
-  credentials,
-  type MethodDefinition,
-  Server,
-  ServerCredentials,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import { type ServiceError, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { ENVOYS, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { ENVOYS, startEnvoy, startEnvoyGrpc, startEnvoyRateLimit } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
+import { startRateLimitGateway } from '../support/rate-limits.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+import {
+  grpcCaller,
+  HTTP_2,
+  ORDER_PATH,
+  startGrpcApplication,
+} from './support/grpc-application.ts';
 
 const POLICIES = `version: 1
 identity: { sources: [ip], trusted_proxies: [loopback] }
@@ -27,16 +26,12 @@ default: { limits: [1000/1h] }
 policies:
   - { name: orders, match: { method: POST, path: /shop.Orders/* }, limits: [2/1h], on_gateway_failure: deny }
 `;
+/** Of the rate limit service. */
+const RULES = `domain: edge
+descriptors: [{ key: remote_address, rate_limit: { unit: hour, requests_per_unit: 2 } }]
+`;
+const EXHAUSTED = 'rate_limited_as_resource_exhausted: true';
 const START = { envoy: startEnvoy, 'envoy-grpc': startEnvoyGrpc };
-/** The application speaks HTTP/2 only. */
-const CLUSTER = '      connect_timeout: 1s\n';
-const HTTP_2 = {
-  [CLUSTER]: `${CLUSTER}      typed_extension_protocol_options:
-        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
-          "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
-          explicit_http_config: { http2_protocol_options: {} }
-`,
-};
 /** Where a filter of the site may be. */
 const FIRST = '                http_filters:\n';
 const LAST =
@@ -51,16 +46,24 @@ function authorizer(place: string, port: number): Readonly<Record<string, string
   return { [place]: found, [CLUSTERS]: `${CLUSTERS}${cluster}` };
 }
 
-const bytes = (value: Buffer) => value;
-const ORDER: MethodDefinition<Buffer, Buffer> = {
-  path: '/shop.Orders/Order',
-  requestStream: false,
-  responseStream: false,
-  requestSerialize: bytes,
-  requestDeserialize: bytes,
-  responseSerialize: bytes,
-  responseDeserialize: bytes,
+/**
+ * Changes of the files after which Envoy configures the check as Istio, Envoy Gateway and Contour have it: without mappers,
+ * and with the type of the request. Over HTTP, Envoy passes on named headers of a denial only.
+ */
+const TYPE_SHOWN = {
+  '# headgate: client headers\n':
+    '# headgate: client headers\n                          - { exact: content-type }\n',
 };
+const AS_OTHERS = {
+  envoy: {
+    ...TYPE_SHOWN,
+    '- { exact: retry-after, ignore_case: true }':
+      '- { exact: retry-after, ignore_case: true }\n                              - { exact: grpc-status }',
+  },
+  'envoy-grpc': TYPE_SHOWN,
+};
+const withoutMappers = (text: string) =>
+  text.replace(/ {16}local_reply_config:\n.*?(?= {16}# headgate: end of part)/s, '');
 
 const programs = inject('programs');
 const stack = new AsyncDisposableStack();
@@ -71,32 +74,9 @@ beforeAll(async () => {
   const folder = temporaryFolder(stack);
   policies = join(folder, 'policies.yaml');
   writeFileSync(policies, POLICIES);
-  const server = new Server();
-  server.addService(
-    { order: ORDER },
-    { order: (_: unknown, answer: Answer) => answer(null, DONE) },
-  );
-  stack.defer(() => server.forceShutdown());
-  application = await new Promise<number>((resolve, reject) => {
-    const local = ServerCredentials.createInsecure();
-    server.bindAsync('127.0.0.1:0', local, (error, port) =>
-      error === null ? resolve(port) : reject(error),
-    );
-  });
+  application = stack.use(await startGrpcApplication()).port;
 });
 afterAll(() => stack.disposeAsync());
-
-type Answer = (error: null, value: Buffer) => void;
-const DONE = Buffer.from('done');
-
-/** What the client gets: the message, or the error. */
-function order(client: Client): Promise<string | ServiceError> {
-  return new Promise((resolve) => {
-    client.makeUnaryRequest(ORDER.path, bytes, bytes, Buffer.from('one'), (error, value) =>
-      resolve(error ?? String(value)),
-    );
-  });
-}
 
 const CASES = ENVOYS.flatMap((program) =>
   (['envoy', 'envoy-grpc'] as const).map((mode) => ({ program, mode })),
@@ -110,14 +90,12 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
     using: AsyncDisposableStack,
     gateway: Pick<Gateway, 'port' | 'grpcPort'>,
     more: Readonly<Record<string, string>> = {},
+    text = proxyConfigOf(mode, POLICIES),
   ) {
-    const text = proxyConfigOf(mode, POLICIES);
     const behind = { application, headgate: gateway.port, grpc: gateway.grpcPort };
     const changes = { ...HTTP_2, ...more };
     const proxy = using.use(await START[mode]({ ...behind, text, changes }, program));
-    const client = new Client(new URL(proxy.url).host, credentials.createInsecure());
-    using.defer(() => client.close());
-    return { proxy, client };
+    return { proxy, client: using.use(grpcCaller(proxy)) };
   }
 
   testWith('gets RESOURCE_EXHAUSTED with the reason for a denial', async () => {
@@ -125,8 +103,8 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
     const env = { HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' };
     const gateway = own.use(await startGateway(env));
     const { proxy, client } = await open(own, gateway);
-    expect([await order(client), await order(client)]).toEqual(['done', 'done']);
-    const denied = (await order(client)) as ServiceError;
+    expect([await client.order(), await client.order()]).toEqual(['done', 'done']);
+    const denied = (await client.order()) as ServiceError;
     expect(denied.code).toBe(status.RESOURCE_EXHAUSTED);
     expect(JSON.parse(denied.details)).toMatchObject({ policy: 'orders' });
     expect(denied.metadata.getMap()).toMatchObject({
@@ -135,9 +113,32 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
       'retry-after': expect.stringMatching(/^\d+$/),
     });
     // A client of HTTP sees the denial as ever.
-    const plain = await call(proxy.url, ORDER.path, { method: 'POST' });
+    const plain = await call(proxy.url, ORDER_PATH, { method: 'POST' });
     expect([plain.status, plain.headers['grpc-status']]).toEqual([429, undefined]);
   });
+
+  testWith(
+    'gets RESOURCE_EXHAUSTED without the mappers if headgate sees that it is one',
+    async () => {
+      await using own = new AsyncDisposableStack();
+      const env = { HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' };
+      const gateway = own.use(await startGateway(env));
+      const text = withoutMappers(proxyConfigOf(mode, POLICIES));
+      expect(text).not.toContain('mappers');
+      for (const [changes, code] of [
+        [AS_OTHERS[mode], status.RESOURCE_EXHAUSTED],
+        [{}, status.UNAVAILABLE],
+      ] as const) {
+        const { proxy, client } = await open(own, gateway, changes, text);
+        const answers = [await client.order(), await client.order(), await client.order()];
+        const denied = answers[2] as ServiceError;
+        expect(denied.code).toBe(code);
+        expect(JSON.parse(denied.details)).toMatchObject({ policy: 'orders' });
+        const plain = await call(proxy.url, ORDER_PATH, { method: 'POST' });
+        expect([plain.status, plain.headers['grpc-status']]).toEqual([429, undefined]);
+      }
+    },
+  );
 
   testWith.each([
     ['before', FIRST],
@@ -157,7 +158,7 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
         await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' }),
       );
       const { client } = await open(own, gateway, authorizer(place, port));
-      const denied = (await order(client)) as ServiceError;
+      const denied = (await client.order()) as ServiceError;
       expect([denied.code, denied.details]).toEqual([status.UNAVAILABLE, 'too many']);
     },
   );
@@ -165,8 +166,33 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
   testWith('gets UNAVAILABLE from a route that is refused without the gateway', async () => {
     await using own = new AsyncDisposableStack();
     const { client } = await open(own, { port: await freePort(), grpcPort: await freePort() });
-    const refused = (await order(client)) as ServiceError;
+    const refused = (await client.order()) as ServiceError;
     expect(refused.code).toBe(status.UNAVAILABLE);
     expect(JSON.parse(refused.details)).toMatchObject({ error: 'gateway_unavailable' });
+  });
+});
+
+describe.each(ENVOYS)('a client of gRPC behind the rate limit filter of %s', (program) => {
+  test.skipIf(!(program in programs)).each([
+    ['of the file', {}, status.RESOURCE_EXHAUSTED],
+    ["without the file's line for gRPC", { [EXHAUSTED]: '' }, status.UNAVAILABLE],
+  ])('gets the reason for a denial with the code %s', async (_, changes, code) => {
+    await using own = new AsyncDisposableStack();
+    const gateway = own.use(await startRateLimitGateway(RULES));
+    const behind = { application, headgate: 0, grpc: gateway.grpcPort };
+    const proxy = own.use(
+      await startEnvoyRateLimit({ ...behind, changes: { ...HTTP_2, ...changes } }, program),
+    );
+    const client = own.use(grpcCaller(proxy));
+    expect([await client.order(), await client.order()]).toEqual(['done', 'done']);
+    const denied = (await client.order()) as ServiceError;
+    expect(denied.code).toBe(code);
+    expect(JSON.parse(denied.details)).toMatchObject({ policy: 'edge.remote_address' });
+    expect(denied.metadata.getMap()).toMatchObject({
+      'x-ratelimit-remaining': '0',
+      'retry-after': expect.stringMatching(/^\d+$/),
+    });
+    const plain = await call(proxy.url, ORDER_PATH, { method: 'POST' });
+    expect([plain.status, plain.headers['grpc-status']]).toEqual([429, undefined]);
   });
 });

@@ -87,10 +87,11 @@ export function createCheck(options: CheckOptions): Check {
   function decideIn(context: RequestContext, request: CheckRequest, set: PolicySet): Decided {
     const client = set.identify(request, context);
     reportClient(client, set, observer);
-    const deny = (decision: Decision, applied: readonly Policy[]): Decision => ({
-      ...name(decision, client, request.headers),
-      answers: set.answersFor(request, applied),
-    });
+    const deny = (decision: Decision, applied: readonly Policy[]): Decision => {
+      const denial = name(decision, client, request.headers);
+      const answers = set.answersFor(request, applied);
+      return answers === undefined ? denial : { ...denial, answers };
+    };
     const refusal = refusalOf(request, client);
     if (refusal !== undefined) return deny(refusal, NO_POLICIES);
     const { policy } = request;

@@ -27,6 +27,6 @@ export interface Dialect {
   /** For malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
-  /** `sent`: the headers of the client's request. */
+  /** `sent`: the headers of the request, as far as the proxy sends them. */
   render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): Answer;
 }

@@ -11,13 +11,13 @@ import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messag
 import { filterMetadata } from './messages/filter-metadata.ts';
 import { answer, SETTLE_HEADER } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
+import { RESOURCE_EXHAUSTED, withGrpcStatus } from './shared/grpc-status.ts';
 
 const BAD_REQUEST = 400;
 
 /** Codes of gRPC (google/rpc/code.proto). Envoy only distinguishes 0 from the rest. */
 const OK = 0;
 const PERMISSION_DENIED = 7;
-const RESOURCE_EXHAUSTED = 8;
 
 /** The peer's address is a field of the message. */
 const REPORTED_IN = addressHeaders();
@@ -65,7 +65,8 @@ function parse(
 }
 
 function render(decision: Decision, style: AnswerStyle, sent?: HeaderFields): EnvoyAnswer {
-  const { status, headers, body } = answer(decision, { style, sent, badRequest: BAD_REQUEST });
+  const rendered = answer(decision, { style, sent, badRequest: BAD_REQUEST });
+  const { status, headers, body } = withGrpcStatus(rendered, sent);
   if (decision.verdict === 'allow') {
     const { settleToken } = decision;
     // The application decides whether its response may be cached, and the client gets no token.

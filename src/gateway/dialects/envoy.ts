@@ -7,8 +7,9 @@
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../core/dialect.ts';
 import { singleValue } from '../core/identity/header-value.ts';
-import { renderer } from './shared/answer.ts';
+import { answer } from './shared/answer.ts';
 import { addressHeaders, NOTHING_MISSING } from './shared/forward-auth.ts';
+import { withGrpcStatus } from './shared/grpc-status.ts';
 
 /** Envoy sets these with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
@@ -25,7 +26,8 @@ export const envoy: Dialect = {
   hasProxyConfig: true,
   badRequest: BAD_REQUEST,
   parse,
-  render: renderer(BAD_REQUEST),
+  render: (decision, style, sent) =>
+    withGrpcStatus(answer(decision, { style, sent, badRequest: BAD_REQUEST }), sent),
 };
 
 function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequest {

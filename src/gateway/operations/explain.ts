@@ -86,8 +86,12 @@ export async function explain(
       step: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
     },
   });
-  const decision = await check(toCheckRequest(request), policies, nowMs);
-  return { steps, answer: renderAnswer(decision, policies.answers) };
+  const checked = toCheckRequest(request);
+  const decision = await check(checked, policies, nowMs);
+  return {
+    steps,
+    answer: renderAnswer(decision, decision.answers ?? policies.answers, checked.headers),
+  };
 }
 
 /** Throws an OperationError that lists the names if there is no such dialect. */
@@ -99,8 +103,8 @@ export function answerBy(dialect: string) {
       `"${dialect}" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
     );
   }
-  return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
-    const { status, headers, body } = found.render(decision, style);
+  return (decision: Decision, style: AnswerStyle, request: HeaderFields): ExplainedAnswer => {
+    const { status, headers, body } = found.render(decision, style, request);
     return { dialect, status, headers: [...headers], body };
   };
 }

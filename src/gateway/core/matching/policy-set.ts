@@ -36,8 +36,11 @@ export interface PolicySet extends PolicySetParts {
   /** Whether a policy has limits for this plan. */
   hasPlan(plan: string): boolean;
   readonly policiesFor: PoliciesFor;
-  /** How the answer to a denied request looks. `applied` is empty if it was refused before policies were looked at. */
-  answersFor(request: RequestLine, applied: readonly Policy[]): AnswerStyle;
+  /**
+   * How the answer to a denied request looks, if not like others. `applied` is empty if it was refused before policies
+   * were looked at.
+   */
+  answersFor(request: RequestLine, applied: readonly Policy[]): AnswerStyle | undefined;
 }
 
 /** What operators need to name a client by its address or key as requests do. */
@@ -59,7 +62,6 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     has: (name) => byName.has(name),
     hasPlan,
     policiesFor,
-    answersFor: (request, [first]) =>
-      first?.answers ?? (isMcp(request) ? mcpAnswers : parts.answers),
+    answersFor: (request, [first]) => first?.answers ?? (isMcp(request) ? mcpAnswers : undefined),
   };
 }

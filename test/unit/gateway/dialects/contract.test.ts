@@ -38,7 +38,7 @@ function overHttp(dialect: Dialect, fixture: ProxyFixture): DialectUnderTest {
     foreignHeaders: foreignTo(headerLines(fixture).map(([name]) => name)),
     parse: (change) => parseFixture(dialect, fixture, change),
     render(decision, style) {
-      const { status, headers, body } = dialect.render(decision, style);
+      const { status, headers, body } = dialect.render(decision, style, {});
       const pairs = Array.from({ length: headers.length / 2 }, (_, i) =>
         headers.slice(2 * i, 2 * i + 2),
       );
@@ -75,7 +75,7 @@ const overGrpc: DialectUnderTest = {
     return request;
   },
   render(decision, style) {
-    const message = envoyGrpc.write(envoyGrpc.render(decision, style));
+    const message = envoyGrpc.write(envoyGrpc.render(decision, style, {}));
     const { ok_response, denied_response } = readWrittenResponse(message);
     const options = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
     return {

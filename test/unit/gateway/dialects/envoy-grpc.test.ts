@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AnswerStyle } from '../../../../src/gateway/core/answer-style.ts';
+import type { HeaderFields } from '../../../../src/gateway/core/check-request.ts';
 import {
   BLOCKED,
   type Decision,
@@ -189,8 +190,8 @@ describe('an answer', () => {
     },
     limits: [limit],
   });
-  const render = (it: Decision, style = STYLE) =>
-    readWrittenResponse(envoyGrpc.write(envoyGrpc.render(it, style)));
+  const render = (it: Decision, style = STYLE, headers: HeaderFields = {}) =>
+    readWrittenResponse(envoyGrpc.write(envoyGrpc.render(it, style, headers)));
 
   test('that allows overwrites the rate limit headers of the application, and no other', () => {
     const allowed = render(decision('allow'));
@@ -225,6 +226,14 @@ describe('an answer', () => {
       error: 'rate_limit_exceeded',
       retry_after: 112,
     });
+  });
+  test('that denies a call of gRPC has the status RESOURCE_EXHAUSTED for the client', () => {
+    const call = { 'content-type': 'application/grpc' };
+    expect(responseHeadersOf(render(decision('deny'), STYLE, call))['grpc-status']).toBe('8');
+    expect(responseHeadersOf(render(decision('deny')))).not.toHaveProperty('grpc-status');
+    expect(responseHeadersOf(render(decision('allow'), STYLE, call))).not.toHaveProperty(
+      'grpc-status',
+    );
   });
   test('that denies names the decision and the trace of the request', () => {
     const ids = (traceId?: string) => {

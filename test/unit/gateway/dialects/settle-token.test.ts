@@ -11,25 +11,25 @@ const DENIED: Decision = { ...ALLOWED, verdict: 'deny', reason: 'over_limit' };
 
 describe.each(HTTP_DIALECTS)('$name', ({ render }) => {
   test('gets the token in a header of an allow', () => {
-    const { status, headers } = render(ALLOWED, STYLE);
+    const { status, headers } = render(ALLOWED, STYLE, {});
     expect(status).toBe(200);
     const at = headers.indexOf('X-Headgate-Settle');
     expect([at >= 0 && at % 2, headers[at + 1]]).toEqual([0, TOKEN]);
   });
 
   test('gets none with a denial', () => {
-    expect(JSON.stringify(render(DENIED, STYLE))).not.toContain(TOKEN);
-    expect(render(DENIED, STYLE).headers.join()).not.toMatch(/settle/i);
+    expect(JSON.stringify(render(DENIED, STYLE, {}))).not.toContain(TOKEN);
+    expect(render(DENIED, STYLE, {}).headers.join()).not.toMatch(/settle/i);
   });
 
   test('gets none if there is none', () => {
-    expect(render(EXEMPT, STYLE).headers).toEqual(['Cache-Control', 'no-store']);
+    expect(render(EXEMPT, STYLE, {}).headers).toEqual(['Cache-Control', 'no-store']);
   });
 });
 
 describe('Envoy over gRPC', () => {
   const answerTo = (decision: Decision) =>
-    readWrittenResponse(envoyGrpc.write(envoyGrpc.render(decision, STYLE)));
+    readWrittenResponse(envoyGrpc.write(envoyGrpc.render(decision, STYLE, {})));
 
   test('gets the token for the application and for its access log, and none for the client', () => {
     const { status, ok_response: ok, dynamic_metadata: metadata } = answerTo(ALLOWED);
@@ -53,7 +53,7 @@ describe('Envoy over gRPC', () => {
   });
 
   test('gets none with a denial', () => {
-    const written = envoyGrpc.write(envoyGrpc.render(DENIED, STYLE));
+    const written = envoyGrpc.write(envoyGrpc.render(DENIED, STYLE, {}));
     expect(written).not.toContain(TOKEN);
     expect(written).not.toContain('settle');
   });

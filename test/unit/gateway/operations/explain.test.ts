@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { addressPartition } from '../../../../src/gateway/core/identity/partition.ts';
 import { KeyBook } from '../../../../src/gateway/keys/key-book.ts';
 import { MemoryKeyStore } from '../../../../src/gateway/keys/memory-key-store.ts';
@@ -27,7 +28,12 @@ policies:
   - { name: shop, match: { host: shop.example.com, path: /login }, limits: [50/1min] }
   - { name: trial, mode: shadow, always: true, limits: [{ rate: 9/1h, per: global }] }`;
 
-async function explained(request: Partial<ExplainedRequest>, policies = POLICIES) {
+async function explained(
+  request: Partial<ExplainedRequest>,
+  policies = POLICIES,
+  take?: QuotaStore['take'],
+) {
+  const context = freshContext(policySetFrom(policies), NOON_MS);
   const { steps, answer } = await explain(
     {
       method: 'GET',
@@ -38,7 +44,7 @@ async function explained(request: Partial<ExplainedRequest>, policies = POLICIES
       client: undefined,
       ...request,
     },
-    freshContext(policySetFrom(policies), NOON_MS),
+    take === undefined ? context : { ...context, store: { ...context.store, take } },
   );
   const on = (subject: string) =>
     steps.filter(({ about }) => about === subject).map(({ what }) => what);
@@ -293,6 +299,21 @@ describe('the answer is the one that the chosen proxy gets', () => {
     const { answer } = await explained({ ...login, dialect });
     expect(answer).toMatchObject({ dialect, status: 200, body: '' });
     expect(answer.headers.join()).toMatch(/X-RateLimit-Remaining,4/i);
+  });
+  test.each([
+    ['envoy', 'application/grpc', true],
+    ['envoy-grpc', 'application/grpc+proto', true],
+    ['envoy', 'application/json', false],
+    ['nginx', 'application/grpc', false],
+  ])('%s, asked about %s, hears the status of gRPC: %s', async (dialect, type, hears) => {
+    const headers: [string, string][] = [['Content-Type', type]];
+    const policies = POLICIES.replace(
+      'limits: [5/5min]',
+      'limits: [5/5min], on_store_failure: deny',
+    );
+    const down = () => Promise.reject(new StoreError('refused', 'down'));
+    const { answer } = await explained({ ...login, dialect, headers }, policies, down);
+    expect(answer.headers.includes('Grpc-Status')).toBe(hears);
   });
   test('an unknown name is refused with a list of the known names', async () => {
     await expect(explained({ dialect: 'squid' })).rejects.toThrow(
