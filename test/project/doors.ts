@@ -61,6 +61,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'policy-file/key-list.ts',
     'policy-file/limit-schema.ts',
     'policy-file/match.ts',
+    'policy-file/mcp-servers.ts',
     'policy-file/path-template.ts',
     'policy-file/policy-file-schema.ts',
     'policy-file/policy-source.ts',

@@ -35,11 +35,15 @@ export const POLICY_RULES = {
   ),
   'policies-tie': error(
     'Two policies match the same requests, and neither is more specific.',
-    'Make one of them more specific, or set `always: true` to apply both.',
+    'Make one of them more specific, or set `always: true` to apply both. Of two policies for the same MCP calls, keep one.',
   ),
   'path-twice': error(
     'A policy lists two paths that match the same requests, such as `/users/:id` and `/users/:name`, or `/login` and `/LOGIN`.',
     'Keep one of them.',
+  ),
+  'mcp-without-none': error(
+    'A path has policies for MCP calls, and none for calls whose headers do not say what they are. Clients before MCP 2026-07-28 send such calls, and so does everybody who leaves out the headers.',
+    'Add the policy that the message shows.',
   ),
   'limit-twice': error(
     'Two limits of a policy count the same requests: they have the same `per`, window, algorithm and unit.',
@@ -122,6 +126,18 @@ export const POLICY_RULES = {
   'approximate-small-limit': warning(
     'A `sliding-window-counter`, or a `fixed-window` that is not one by the calendar, has a limit below 50. At a window boundary about twice as many requests pass.',
     'Use `sliding-window-log`, which is exact.',
+  ),
+  'mcp-none-lax': warning(
+    'A client that leaves out the headers of MCP may send more calls than a policy of a tool allows.',
+    'Lower the limits, or write `mcp: { none: strict }`: then such calls count for the policies of tools, too.',
+  ),
+  'mcp-method-unknown': warning(
+    'Clients send this method in no revision of MCP.',
+    'Correct it, unless it belongs to an extension.',
+  ),
+  'mcp-half-verified': warning(
+    '`identity.verified_headers` lists one of `mcp-method` and `mcp-name`, and headgate believes a proxy that compares both with the body.',
+    'List both, or neither.',
   ),
   'unsafe-trust': warning(
     'A trusted or exempt range has more public addresses than any single operator. Addresses of other people are among them.',

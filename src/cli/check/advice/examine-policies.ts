@@ -13,6 +13,7 @@ import { adviceOnAfterwards } from './afterwards.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
+import { adviceOnMcp } from './mcp.ts';
 import { adviceOnRoutes } from './routes.ts';
 import { adviceOnTrust } from './trust.ts';
 import { adviceOnVouched } from './vouched.ts';
@@ -50,6 +51,7 @@ export interface AdviceContext {
 export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDraft[] {
   return [
     ...adviceOnRoutes(file.entries, context.policySet),
+    ...adviceOnMcp(file, context.policySet),
     ...adviceOnLimits(file),
     ...adviceOnAfterwards(file),
     ...adviceOnKeys(file),

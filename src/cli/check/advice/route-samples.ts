@@ -1,7 +1,9 @@
 /** Sample requests for a policy. If it matches none of them, it never matches. */
 import type { WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
 import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import type { HeaderFields } from '../../../gateway/core/check-request.ts';
 import type { RouteMatch } from '../../../gateway/core/matching/matcher.ts';
+import { WITHOUT_HEADERS } from '../../../gateway/core/mcp/mcp-call.ts';
 
 export const { METHODS } = process.getBuiltinModule('node:http');
 
@@ -10,6 +12,7 @@ export interface Sample {
   readonly host: string;
   readonly path: string;
   readonly target: string;
+  readonly headers: HeaderFields;
 }
 
 const UNLIKELY = 'a-sample';
@@ -18,8 +21,20 @@ const UNLIKELY = 'a-sample';
 export function samplesOf({ match }: WrittenRoute, all: readonly WrittenRoute[]): Sample[] {
   const host = match.host?.replace('*', UNLIKELY) ?? `${UNLIKELY}.invalid`;
   return methodsOf(match, all).flatMap((method) =>
-    pathsOf(match, all).map((path) => ({ method, host, path, target: targetOf(path) })),
+    pathsOf(match, all).flatMap((path) =>
+      callsOf(match).map((headers) => ({ method, host, path, headers, target: targetOf(path) })),
+    ),
   );
+}
+
+/** For a policy without `mcp`: no headers, and a call that no policy names. */
+function callsOf({ mcp }: RouteMatch): HeaderFields[] {
+  if (mcp?.method === WITHOUT_HEADERS) return [{}];
+  const [method, name] = [mcp?.method, mcp?.name].map((text = '*') => text.replace(/\*$/, '~'));
+  // No beginning of a method and hardly one of a name has "~". Names may have characters that headers have not.
+  const encoded = `=?base64?${Buffer.from(`${name}`).toString('base64')}?=`;
+  const call = { 'mcp-method': method, 'mcp-name': encoded, 'mcp-protocol-version': '2026-07-28' };
+  return mcp === undefined ? [{}, call] : [call];
 }
 
 /** For a policy without a method: GET, and a method that no policy names. */

@@ -50,8 +50,10 @@ function adviceOnPolicy(
   if (unsent.length > 0) return unsent;
   const policy = policySet.policies.find(({ name }) => name === entry.name);
   if (policy === undefined) return [];
-  return routes.flatMap((route) => {
-    const samples = samplesOf(route, all);
+  // The calls of one path to an MCP server are tried together.
+  return [...Map.groupBy(routes, ({ written }) => written).values()].flatMap((ofPath) => {
+    const [route] = ofPath as [WrittenRoute];
+    const samples = ofPath.flatMap((each) => samplesOf(each, all));
     const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
     if (matching === undefined) return [neverMatched(samples, route, context)];
     const tried = { ...context, route, policy, sample: matching };
@@ -114,13 +116,15 @@ function uncoveredPathInfo(tried: TriedRoute): DiagnosticDraft[] {
   const hasOther = all.some((each) => each.written === `${written}/*`);
   if (applied.includes(policy) || (hasOther && !isLaxer(applied, policy))) return [];
   const others = quoted(applied.map(({ name }) => name));
-  const message = `servers execute it for "${sample.target}/x" too, which gets ${others}: write "${written}/*", which also matches "${written}"`;
+  const remedy = route.match.mcp ? 'add a policy for' : 'write';
+  const message = `servers execute it for "${sample.target}/x" too, which gets ${others}: ${remedy} "${written}/*", which also matches "${written}"`;
   return [{ rule: 'path-info', path: [...at, ...route.at], message }];
 }
 
-/** An author who also writes `/*` knows the difference. */
+/** An author who also writes `/*` knows the difference, and an MCP server may be all that a host has. */
 function rootOnly({ route, at, all }: TriedRoute): DiagnosticDraft[] {
-  if (route.written !== '/' || all.some(({ written }) => written === '/*')) return [];
+  if (route.written !== '/' || route.match.mcp) return [];
+  if (all.some(({ written }) => written === '/*')) return [];
   const message = 'matches the home page alone, write "/*" if you mean every path';
   return [{ rule: 'root-path-only', path: [...at, ...route.at], message }];
 }
@@ -129,11 +133,8 @@ function isLaxer(applied: readonly Policy[], policy: Policy): boolean {
   return strictestOf([...applied, policy]) === policy;
 }
 
-function policiesFor(
-  policySet: PolicySet,
-  { method, host, target }: Omit<Sample, 'path'>,
-): readonly Policy[] {
-  return policySet.policiesFor({ method, host, target, policy: undefined, missing: [] });
+function policiesFor(policySet: PolicySet, sample: Omit<Sample, 'path'>): readonly Policy[] {
+  return policySet.policiesFor({ ...sample, policy: undefined, missing: [] });
 }
 
 function quoted(names: readonly string[]): string {

@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
-import { routesOf } from '../../../gateway/config/policy-file/match.ts';
+import { pathRoutesOf } from '../../../gateway/config/policy-file/match.ts';
 import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
@@ -37,7 +37,7 @@ type NamedPath = ReturnType<typeof namedPaths>[number];
 
 /** Without `/*`, which names no path. */
 function namedPaths(entry: PolicyEntry) {
-  return routesOf(entry, true).flatMap(({ match: { path = '/*' }, written = path }) =>
+  return pathRoutesOf(entry, true).flatMap(({ match: { path = '/*' }, written = path }) =>
     written === '/*' ? [] : [{ written, target: targetOf(path), policy: entry.name }],
   );
 }

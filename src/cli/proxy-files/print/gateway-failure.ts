@@ -6,7 +6,7 @@
  * method of those policies.
  */
 
-import { routesOf } from '../../../gateway/config/policy-file/match.ts';
+import { pathRoutesOf } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { type RouteMatch, routeOrder } from '../../../gateway/core/matching/matcher.ts';
@@ -64,7 +64,7 @@ const WILD = /\/(:\w+|[*])/g;
 type Route = ReturnType<typeof toRoutes>[number];
 
 function toRoutes(entry: PolicyEntry) {
-  return routesOf(entry, false).map(({ match }) => ({
+  return pathRoutesOf(entry, false).map(({ match }) => ({
     // A policy that is not enforced refuses no requests either if the gateway is down.
     refuses: entry.on_gateway_failure === 'deny' && entry.mode === 'enforce',
     always: entry.always,

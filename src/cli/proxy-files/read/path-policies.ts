@@ -1,4 +1,4 @@
-import { routesOf, type WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
+import { pathRoutesOf, type WrittenRoute } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { compileMatcher, type Matcher, matchable } from '../../../gateway/core/matching/matcher.ts';
@@ -27,11 +27,12 @@ export function hostsOf(names: readonly string[]): Hosts {
 
 export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts) {
   const limiting = entries.filter((entry) => counts(entry) && mayConcern(entry, hosts));
-  const routes = (always: boolean) =>
+  // Policies for MCP calls share a path.
+  const routes = (isBeside: boolean) =>
     limiting
-      .filter((entry) => entry.always === always)
+      .filter(({ always, match }) => (always || match?.mcp !== undefined) === isBeside)
       .flatMap((entry) =>
-        routesOf(entry, caseSensitive)
+        pathRoutesOf(entry, caseSensitive)
           .filter(namesPath)
           .map(({ match, written = '' }) => ({ ...match, value: { entry, path: written } })),
       );
@@ -39,7 +40,8 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
     compileMatcher(routes(false)),
     ...routes(true).map((route) => compileMatcher([route])),
   ];
-  const methods = new Set(['GET', ...limiting.flatMap(({ match }) => match?.method ?? [])]);
+  const written = limiting.flatMap(({ match }) => (match?.mcp ? 'POST' : (match?.method ?? [])));
+  const methods = new Set(['GET', ...written]);
   const known = new Map<string, readonly PathPolicy[]>();
   const find = (target: string) => {
     const { path } = canonicalPath(target, caseSensitive);
@@ -51,7 +53,7 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
   return {
     named: limiting.map((entry) => ({
       entry,
-      paths: [...new Set(routesOf(entry, true).filter(namesPath).flatMap(samplesOf))],
+      paths: [...new Set(pathRoutesOf(entry, true).filter(namesPath).flatMap(samplesOf))],
     })),
     policiesFor(path: string) {
       const found = known.get(path) ?? find(path);

@@ -3,7 +3,8 @@ import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
 import { keyTwice, repeatedKeys } from './key-list.ts';
-import { routesOf, type WrittenRoute } from './match.ts';
+import { pathRoutesOf, routesOf, type WrittenRoute } from './match.ts';
+import { mcpMistakes } from './mcp-servers.ts';
 import { inlineKeys, keySources, type Sections, sourceName } from './valid-file.ts';
 
 /** Lines count from 1. */
@@ -23,6 +24,7 @@ function* mistakesIn(sections: Sections, lineAt: LineAt): Mistakes {
   yield* limitMistakes(sections);
   yield* pathMistakes(sections);
   yield* tieMistakes(sections, lineAt);
+  yield* mcpMistakes(sections);
   yield* keyMistakes(sections);
   yield* listedClientMistakes('exempt', sections);
   yield* listedClientMistakes('block', sections);
@@ -50,7 +52,7 @@ function* nameMistakes({ names }: Sections, lineAt: LineAt): Mistakes {
 function* pathMistakes({ entries, caseSensitive }: Sections): Mistakes {
   for (const [index, entry] of entries.entries()) {
     const firsts = new Map<string, string | undefined>();
-    for (const { match, written, at } of entry ? routesOf(entry, caseSensitive) : []) {
+    for (const { match, written, at } of entry ? pathRoutesOf(entry, caseSensitive) : []) {
       // The paths of a policy have the same methods, so one of the keys tells.
       const [key = ''] = routeKeys(match);
       if (firsts.has(key)) {
@@ -78,7 +80,11 @@ function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mis
       const both = namesPaths
         ? `"${route.written}" matches the same requests as "${other.route.written}" of ${policy}`
         : `matches the same requests as ${policy}`;
-      const message = `${both}, make one of them more specific, or set "always: true" to apply both`;
+      const { mcp } = route.match;
+      const call = mcp && [mcp.method, mcp.name ?? []].flat().join(' ');
+      const message = mcp
+        ? `calls of "${call}" to ${route.written} match ${policy}, too: keep them in one of the two`
+        : `${both}, make one of them more specific, or set "always: true" to apply both`;
       const at = route.isInList ? route.at : ['match'];
       yield { rule: 'policies-tie', path: ['policies', index, ...at], message };
     }

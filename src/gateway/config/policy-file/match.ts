@@ -101,6 +101,7 @@ const path = checkedText(checkPathTemplate, {
 });
 
 const MAX_PATHS = 64;
+const MAX_ROUTES = 1_024;
 
 export const matchSchema = z
   .strictObject({
@@ -120,7 +121,25 @@ export const matchSchema = z
       ),
     mcp: mcpSchema.optional(),
   })
-  .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
+  .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path')
+  .refine(({ path: all, mcp }) => !mcp || [all].flat().every((each) => /[^*]$/.test(each ?? '')), {
+    path: ['path'],
+    message: 'must be the path of an MCP server, without "*", as in "path: /mcp"',
+  })
+  .refine(
+    ({ method: all, mcp }) => !mcp || [all].flat().every((each = 'POST') => each === 'POST'),
+    {
+      path: ['method'],
+      message: 'must be POST, by which clients call an MCP server: remove it',
+    },
+  )
+  .refine(
+    ({ path: all, mcp }) => !mcp || [all].flat().length * mcpMatches(mcp).length <= MAX_ROUTES,
+    {
+      path: ['mcp'],
+      message: `must not have more than ${MAX_ROUTES} combinations of path, method and name: split the policy`,
+    },
+  );
 
 interface Matching {
   readonly match?: z.output<typeof matchSchema> | undefined;
@@ -135,7 +154,13 @@ export interface WrittenRoute {
   readonly isInList: boolean;
 }
 
-/** The routes of a policy: one for each of its paths, or a single one without a path. */
+/** One for each path. They do not tell calls to an MCP server apart. */
+export function pathRoutesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
+  const { mcp, method = mcp && 'POST', ...rest } = match;
+  return routesOf({ match: { ...rest, method } }, caseSensitive);
+}
+
+/** The routes of a policy: one for each of its paths and MCP calls, or a single one without a path. */
 export function routesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
   const { method, host, path, mcp } = match;
   const methods = mcp ? ['POST'] : method === undefined ? undefined : [method].flat();

@@ -18,9 +18,10 @@ function checkMethod(text: string): string {
 
 /** Returns the name. Throws a RangeError whose message gives the right form. */
 function checkName(text: string): string {
-  if (text !== '' && text.length <= LONGEST && !text.slice(0, -1).includes('*')) return text;
+  const isShort = Buffer.byteLength(text) <= LONGEST;
+  if (text !== '' && isShort && !text.slice(0, -1).includes('*')) return text;
   throw new RangeError(
-    `must be a name such as search, or a beginning such as search_*, of at most ${LONGEST} characters`,
+    `must be a name such as search, or a beginning such as search_*, of at most ${LONGEST} bytes`,
   );
 }
 
@@ -30,24 +31,23 @@ const method = checkedText(checkMethod, {
 });
 const name = checkedText(checkName, { title: 'name', examples: ['search', 'search_*'] });
 
-const MAX_LISTED = 64;
+const listOf = (item: typeof method) =>
+  z
+    .array(item)
+    .min(1)
+    .max(64)
+    .refine((list) => new Set(list).size === list.length, 'has one of them twice, remove it');
 
 export const mcpSchema = z
   .strictObject({
     method: z
-      .union(
-        [method, z.array(method).min(1).max(MAX_LISTED)],
-        'must be a method such as tools/call, or a list of them',
-      )
+      .union([method, listOf(method)], 'must be a method such as tools/call, or a list of them')
       .optional()
       .describe(
         'A method of MCP, a beginning such as "notifications/*", or a list of them. none: requests whose headers do not say it, or that no server compares with the body.',
       ),
     name: z
-      .union(
-        [name, z.array(name).min(1).max(MAX_LISTED)],
-        'must be a name such as search, or a list of them',
-      )
+      .union([name, listOf(name)], 'must be a name such as search, or a list of them')
       .optional()
       .describe('A tool, prompt or resource, a beginning such as "search_*", or a list of them.'),
     none: z
@@ -61,19 +61,13 @@ export const mcpSchema = z
     path: ['method'],
     message: 'is missing, write which calls this policy is for, as in "method: tools/call"',
   })
+  .refine(({ method: written = WITHOUT_HEADERS, none }) => !none || written === WITHOUT_HEADERS, {
+    path: ['none'],
+    message: 'belongs to a policy with "method: none"',
+  })
   .refine(
-    ({ method: written, none }) =>
-      none === undefined || (written ?? WITHOUT_HEADERS) === WITHOUT_HEADERS,
-    {
-      path: ['none'],
-      message: 'belongs to a policy with "method: none"',
-    },
-  )
-  .refine(
-    ({ method: written, name: names, none }) => {
-      const methods = written === undefined ? [WITHOUT_HEADERS] : [written].flat();
-      return names === undefined || (none === undefined && !methods.includes(WITHOUT_HEADERS));
-    },
+    ({ method: written = WITHOUT_HEADERS, name: names }) =>
+      names === undefined || ![written].flat().includes(WITHOUT_HEADERS),
     { path: ['name'], message: 'is not known for requests of the method none, remove it' },
   )
   .describe('Calls to an MCP server by POST, as their headers say (MCP 2026-07-28).');

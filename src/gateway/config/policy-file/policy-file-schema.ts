@@ -59,6 +59,11 @@ export const policySchema = z
     path: ['match'],
     message: 'is missing, say which requests this policy is for or set "always: true"',
     params: refusedBy('missing-key'),
+  })
+  .refine((policy) => !policy.always || policy.match?.mcp === undefined, {
+    path: ['always'],
+    message:
+      'cannot be for some MCP calls: remove it, or replace mcp with "method: POST" to count every call of the path',
   });
 
 export const defaultSchema = z

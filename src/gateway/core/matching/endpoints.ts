@@ -3,7 +3,7 @@ import type { HeaderFields } from '../check-request.ts';
 import { compileMcpCalls, type McpRoute } from '../mcp/mcp-calls.ts';
 import type { Policy } from '../policy.ts';
 import type { Trace } from '../trace.ts';
-import { compileMatcher, type Matchable, type Matcher, type Route } from './matcher.ts';
+import { compileMatcher, type Matchable, type Matcher, placeKey, type Route } from './matcher.ts';
 
 export interface Endpoints extends Pick<Matcher<Policy>, 'around'> {
   /** Adds the policies that are not there yet. Returns false if the headers of an MCP call are malformed. */
@@ -63,7 +63,7 @@ function isMcpRoute(route: Route<Policy>): route is RouteOfMcp {
 /** Undefined if there is none. */
 function compileServers(routes: readonly RouteOfMcp[]) {
   if (routes.length === 0) return undefined;
-  const servers = Map.groupBy(routes, ({ host = '', path }) => `${host} ${path}`);
+  const servers = Map.groupBy(routes, placeKey);
   return compileMatcher(
     [...servers.values()].map((own) => ({
       ...(own[0] as RouteOfMcp),

@@ -107,11 +107,15 @@ function countedMethod(method: string): string {
 }
 
 /** One key for each method. Routes that share a key match the same requests, so neither is more specific. */
-export function routeKeys({ methods = ['*'], host = '*', path, mcp }: RouteMatch): Set<string> {
-  const call = mcp === undefined ? '' : ` ${mcp.method} ${mcp.name ?? '*'}`;
-  return new Set(
-    methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}${call}`),
-  );
+export function routeKeys({ methods = ['*'], mcp, ...where }: RouteMatch): Set<string> {
+  // Paths may have blanks, and never have control characters.
+  const call = mcp === undefined ? '' : `\n${mcp.method}\n${mcp.name ?? '*'}`;
+  return new Set(methods.map((method) => `${countedMethod(method)} ${placeKey(where)}${call}`));
+}
+
+/** Routes that share a key match the same hosts and paths. */
+export function placeKey({ host = '*', path }: Pick<RouteMatch, 'host' | 'path'>): string {
+  return `${host} ${pathPattern(path)}`;
 }
 
 // find-my-way decodes or cuts paths at these characters. A canonical path must be matched as it is, so the tree has

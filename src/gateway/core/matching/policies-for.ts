@@ -127,7 +127,7 @@ export function compileMatching(
 const NOTHING_KNOWN: Circumstances = {};
 const NO_HEADERS: HeaderFields = {};
 const NO_MODES = NO_OVERRIDES.modes;
-const MAX_APPLIED = 16;
+export const MAX_APPLIED = 16;
 
 /** The strictest enforced policy. It is computed again only when an override changes a mode. */
 function compileStrictest(policies: readonly Policy[], fallback: Policy) {

@@ -101,7 +101,7 @@ function valuesOf<T>(routes: readonly McpRoute<T>[]): readonly T[] {
 }
 
 /** Whether calls of tools may be among those of the policy. */
-function isForTools({ mcp: { method } }: McpRoute<unknown>): boolean {
+export function isForTools({ mcp: { method } }: Pick<McpRoute<unknown>, 'mcp'>): boolean {
   return isBeginning(method) ? TOOL_CALL.startsWith(method.slice(0, -1)) : method === TOOL_CALL;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { pathPolicies } from '../../../../../src/cli/proxy-files/read/path-policies.ts';
 import {
   type Choice,
   uncheckedPaths,
@@ -74,4 +75,25 @@ test('a path that the file of the proxy names is unchecked if it is passed on so
   expect(findings(choose, { paths: ['/users/42'] })).toEqual([
     'location / passes requests on without asking headgate, and policy users limits such requests',
   ]);
+});
+
+test('policies for MCP calls share a path, and all of them are named', () => {
+  const file = validFile(`version: 1
+identity: { sources: [ip] }
+default: { limits: [1000/1h] }
+policies:
+  - { name: search, match: { path: /mcp, mcp: { method: tools/call, name: [a, b] } }, limits: [5/5min] }
+  - { name: bare, match: { path: /mcp, mcp: { method: none } }, limits: [5/5min] }
+  - { name: posts, match: { path: /mcp, method: POST }, limits: [5/5min] }
+`);
+  const choose = (path: string) => to(path === '/mcp');
+  const sites = [{ hosts: undefined, paths: ['/mcp'], choose }];
+  expect(uncheckedPaths(sites, file).map(({ message }) => message)).toEqual([
+    'location / passes requests on without asking headgate, and policies search, bare, posts limit such requests',
+  ]);
+  expect(
+    pathPolicies(file, undefined)
+      .policiesFor('/mcp')
+      .map(({ entry }) => entry.name),
+  ).toEqual(['posts', 'search', 'bare']);
 });

@@ -37,3 +37,22 @@ test('limits of policies that always apply are in the same token', () => {
     [['policies', 0], expect.stringContaining('together with those of policies with always: true')],
   ]);
 });
+
+test('limits for which a call of MCP without headers counts at once are in the same token', () => {
+  const tool = (name: string) => ({
+    name,
+    match: { path: '/mcp', mcp: { method: 'tools/call', name } },
+    limits: limits(8),
+  });
+  const file = (mcp: object) => ({
+    policies: [
+      tool('search'),
+      tool('report'),
+      { name: 'bare', match: { path: '/mcp', mcp }, limits: ['5/1min'] },
+    ],
+  });
+  expect(mistakesOf(file({ method: 'none' }))).toEqual([]);
+  expect(mistakesOf(file({ none: 'strict' }))).toEqual([
+    [['policies', 2], expect.stringContaining('of this policy and, by "none: strict", of tools')],
+  ]);
+});
