@@ -2,6 +2,7 @@ import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, MAX_WINDOW_MS } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
 import { headersOf } from '../../core/identity/vouched.ts';
+import { MCP_METHOD, MCP_NAME } from '../../core/mcp/mcp-call.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
 import { afterwardsMistakes } from './cross-check-afterwards.ts';
@@ -101,7 +102,8 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
   if (entries.includes(undefined) || fallback === undefined) return;
   const known = [fallback, ...entries].filter((entry) => entry !== undefined);
   const limits = known.flatMap(allLimits);
-  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan])];
+  const ofMcp = entries.some((entry) => entry?.match?.mcp) ? [MCP_METHOD, MCP_NAME] : [];
+  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan]), ...ofMcp];
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
     if (limits.some(({ per }) => per === `header:${name}`) || others.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];
