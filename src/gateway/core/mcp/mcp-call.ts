@@ -59,10 +59,12 @@ function textOf(written: string | string[]): McpValue {
   return decoded(ENCODED.exec(written)?.[1] ?? '');
 }
 
-/** Each text has one spelling in base64 (RFC 4648, section 3.5). */
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** Each text has one spelling in base64 (RFC 4648, section 3.5). Some servers drop a byte order mark, others keep it. */
 function decoded(base64: string): McpValue {
   const bytes = Buffer.from(base64, 'base64');
   const text = bytes.toString();
   const isExact = bytes.toString('base64') === base64 && Buffer.from(text).equals(bytes);
-  return isExact && text !== '' ? text : MALFORMED;
+  return isExact && text !== '' && !text.startsWith(BYTE_ORDER_MARK) ? text : MALFORMED;
 }

@@ -15,3 +15,8 @@ export const CALL_HEADERS_IN_ENVOY = added(
   '                          - { exact: x-api-key, ignore_case: true }',
   (name) => `                          - { exact: ${name.toLowerCase()}, ignore_case: true }`,
 );
+
+const IN_HAPROXY = 'x-api-key,cf-connecting-ip';
+export const CALL_HEADERS_IN_HAPROXY = {
+  [IN_HAPROXY]: [IN_HAPROXY, ...NAMES].join(',').toLowerCase(),
+};

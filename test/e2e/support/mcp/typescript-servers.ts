@@ -1,5 +1,7 @@
 /** MCP servers of the official TypeScript SDKs. They count how often each of their tools ran. */
-import { createServer } from 'node:http';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { McpServer as OldMcpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
@@ -12,27 +14,57 @@ export interface CountingServer extends LocalServer {
   ran(tool: string): number;
 }
 
+export interface IndexedServer extends CountingServer {
+  /** The values of X-Index of the requests that ran the tool, once for each run. */
+  ranFor(tool: string): readonly string[];
+}
+
 /** The types of Node and those of the SDK do not agree under exactOptionalPropertyTypes. */
 type NodeRequest = Parameters<ReturnType<typeof toNodeHandler>>[0];
 
+const running = new AsyncLocalStorage<string>();
+
 class Runs {
-  readonly #counts = new Map<string, number>();
+  readonly #indexes = new Map<string, string[]>();
 
   /** A tool that counts. */
   tool(name: string) {
     return async () => {
-      this.#counts.set(name, this.of(name) + 1);
+      this.add(name);
       return { content: [{ type: 'text' as const, text: `${name} ran` }] };
     };
   }
 
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
+  add(name: string): void {
+    this.#indexes.set(name, [...this.of(name), running.getStore() ?? '']);
+  }
+
+  of(name: string): readonly string[] {
+    return this.#indexes.get(name) ?? [];
+  }
+
+  async listen(
+    answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+    serves: (target: string) => boolean,
+  ): Promise<IndexedServer> {
+    const server = createServer((request, response) => {
+      const { url = '', headers } = request;
+      if (!serves(url)) response.writeHead(404).end();
+      else running.run(String(headers['x-index']), () => void answer(request, response));
+    });
+    const local = await listenLocally(server);
+    const ranFor = (tool: string) => this.of(tool);
+    return { ...local, ranFor, ran: (tool) => ranFor(tool).length };
   }
 }
 
+const ALL_PATHS = (_target: string) => true;
+
 /** Of revision 2026-07-28, and of older ones for clients that have them. */
-export async function startServer(tools: readonly string[]): Promise<CountingServer> {
+export async function startServer(
+  tools: readonly string[],
+  serves = ALL_PATHS,
+): Promise<IndexedServer> {
   const runs = new Runs();
   const handler = createMcpHandler(
     () => {
@@ -44,23 +76,40 @@ export async function startServer(tools: readonly string[]): Promise<CountingSer
     { responseMode: 'json' },
   );
   const answer = toNodeHandler(handler);
-  const local = await listenLocally(
-    createServer((request, response) => void answer(request as NodeRequest, response)),
-  );
-  return { ...local, ran: (tool) => runs.of(tool) };
+  return runs.listen((request, response) => answer(request as NodeRequest, response), serves);
+}
+
+/** Runs what the body says, whatever the headers say: also each call of a batch. */
+export async function startCarelessServer(serves = ALL_PATHS): Promise<IndexedServer> {
+  const runs = new Runs();
+  return runs.listen(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    try {
+      const body = [await json(request)].flat() as {
+        method?: string;
+        params?: { name?: string };
+      }[];
+      for (const { method, params } of body)
+        if (method === 'tools/call') runs.add(params?.name ?? '');
+    } catch {
+      response.statusCode = 400;
+    }
+    response.end('{}');
+  }, serves);
 }
 
 /** Of revision 2025-11-25 and older ones. */
-export async function startOldServer(tools: readonly string[]): Promise<CountingServer> {
+export async function startOldServer(
+  tools: readonly string[],
+  serves = ALL_PATHS,
+): Promise<IndexedServer> {
   const runs = new Runs();
-  const local = await listenLocally(
-    createServer(async (request, response) => {
-      const server = new OldMcpServer({ name: 'server', version: '1' });
-      for (const name of tools) server.registerTool(name, {}, runs.tool(name));
-      const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-      await server.connect(transport);
-      await transport.handleRequest(request, response);
-    }),
-  );
-  return { ...local, ran: (tool) => runs.of(tool) };
+  return runs.listen(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const server = new OldMcpServer({ name: 'server', version: '1' });
+    for (const name of tools) server.registerTool(name, {}, runs.tool(name));
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+    await server.connect(transport);
+    await transport.handleRequest(request, response);
+  }, serves);
 }
