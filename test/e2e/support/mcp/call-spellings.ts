@@ -18,7 +18,7 @@ export interface SpelledCall {
 type Part = 'name' | 'call' | 'version' | 'types' | 'body' | 'target' | 'method' | 'framing';
 type Variation = readonly string[];
 
-export const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64');
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64');
 export const encoded = (text: string | Buffer) => `=?base64?${base64(text)}?=`;
 const bytes = (text: string) => Buffer.from(text).toString('latin1');
 const lines = (name: string) => (value: string) => [`${name}: ${value}`];

@@ -7,7 +7,7 @@ import { startProcess } from '../../../support/process.ts';
 import type { Programs } from '../../../support/programs.ts';
 
 /** Connects, lists the tools, calls these tools in order, and resolves to a text for each call: its result or its error. */
-export type CallTools = (url: string, tools: readonly string[]) => Promise<string[]>;
+type CallTools = (url: string, tools: readonly string[]) => Promise<string[]>;
 
 export interface McpClient {
   readonly name: string;
