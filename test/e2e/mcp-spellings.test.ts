@@ -27,14 +27,12 @@ import {
   BARE_ANSWER,
   bytesOf,
   callSpellings,
-  encoded,
   namedCall,
-  OTHER_TOOL,
   type SpelledCall,
-  TOOL,
   USUAL_CALLS,
 } from './support/mcp/call-spellings.ts';
 import { statusOverHttp2 } from './support/mcp/calls-over-http2.ts';
+import { encoded, OTHER_TOOL, TOOL } from './support/mcp/spelled-headers.ts';
 import {
   type IndexedServer,
   startCarelessServer,
