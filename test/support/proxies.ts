@@ -119,6 +119,13 @@ export function startEnvoyForModels(behind: Behind): Promise<RunningProgram> {
   });
 }
 
+/** Its file for an MCP server. Envoy before 1.40 does not compare the headers of calls with their bodies. */
+export function startEnvoyForMcp(behind: Behind): Promise<RunningProgram> {
+  return runEnvoy('envoy', 'envoy/mcp.yaml', behind, {
+    'port_value: 8081': `port_value: ${behind.grpc}`,
+  });
+}
+
 /** With its rate limit filter in place of ext_authz. */
 export function startEnvoyRateLimit(
   behind: Behind,

@@ -99,10 +99,12 @@ export function whyWithout(headers: HeaderFields): string {
   return `${MCP_VERSION} ${what}, so no server compares the headers with the body; servers do from ${COMPARED_SINCE} on, or a trusted proxy vouches for them (identity.verified_headers)`;
 }
 
-/** Each text has one spelling in base64 (RFC 4648, section 3.5). */
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** Each text has one spelling in base64 (RFC 4648, section 3.5). Some servers drop a byte order mark, others keep it. */
 function decoded(base64: string): McpValue {
   const bytes = Buffer.from(base64, 'base64');
   const text = bytes.toString();
   const isExact = bytes.toString('base64') === base64 && Buffer.from(text).equals(bytes);
-  return isExact && text !== '' ? text : MALFORMED;
+  return isExact && text !== '' && !text.startsWith(BYTE_ORDER_MARK) ? text : MALFORMED;
 }

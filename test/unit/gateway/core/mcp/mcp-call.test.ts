@@ -58,6 +58,7 @@ describe('the name', () => {
     ['the mark in upper case', '=?BASE64?c2VhcmNo?='],
     ['another alphabet', '=?base64?-_-_?='],
     ['no padding', '=?base64?c2VhcmNoMQ?='],
+    ['a byte order mark, which some servers drop', base64('\ufeffsearch')],
     ['too much padding', '=?base64?c2VhcmNo====?='],
     ['bits after the end', '=?base64?YQ=='.replace('YQ', 'YR').concat('?=')],
     ['a blank inside', '=?base64?c2Vh cmNo?='],
