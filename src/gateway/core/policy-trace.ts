@@ -1,8 +1,9 @@
 /** Traces why each policy applies to a request or does not, by matching the parts of its routes one by one. */
-import type { CheckRequest } from './check-request.ts';
+import type { CheckRequest, HeaderFields } from './check-request.ts';
 import { compileMatcher, matchable, type Route, type RouteMatch } from './matching/matcher.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
+import { isPreflight } from './preflight.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
 
 interface Policies {
@@ -11,7 +12,9 @@ interface Policies {
   readonly fallback: Policy;
 }
 
-type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
+type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'> & {
+  readonly headers?: HeaderFields | undefined;
+};
 
 interface MatchedRequest {
   readonly request: RequestParts;
@@ -59,6 +62,7 @@ function resultOf(
 
 function fallbackResult(fallback: Policy, { request, applied }: MatchedRequest): PolicyResult {
   if (!applied.includes(fallback)) return { status: 'not-needed' };
+  if (isPreflight(request)) return { status: 'preflight' };
   return { status: request.policy === fallback.name ? 'named-by-proxy' : 'nothing-matches' };
 }
 

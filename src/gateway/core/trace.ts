@@ -134,6 +134,7 @@ export type PolicyReason =
   | 'named-by-proxy'
   | 'always'
   | 'other-reading'
+  | 'preflight'
   | 'nothing-matches';
 
 export interface Requirement {

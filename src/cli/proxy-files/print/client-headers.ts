@@ -6,6 +6,7 @@ import {
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { headersOf, namespacesOf } from '../../../gateway/core/identity/vouched.ts';
+import { ORIGIN, REQUESTED_METHOD } from '../../../gateway/core/preflight.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
@@ -32,7 +33,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     ...perHeader,
     // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
-    'traceparent',
+    ...READ_BY_GATEWAYS,
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
 }
@@ -59,9 +60,12 @@ export function sentByClients(file: Readings): string[] {
   return clientHeadersOf(file).passed.filter(isSentByClients);
 }
 
-/** The files remove Forwarded from requests to the application, and no limit depends on Traceparent. */
+/** Without being named in the policy file: for logs, for preflights and CORS, and for pages in place of JSON. */
+const READ_BY_GATEWAYS = ['traceparent', ORIGIN, REQUESTED_METHOD, 'accept'];
+
+/** The files remove Forwarded from requests to the application, and no limit or identity depends on the others. */
 export function isSentByClients(passed: string): boolean {
-  return passed !== 'forwarded' && passed !== 'traceparent';
+  return passed !== 'forwarded' && !READ_BY_GATEWAYS.includes(passed);
 }
 
 const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([
