@@ -50,13 +50,22 @@ function adviceOnPolicy(
   if (unsent.length > 0) return unsent;
   const policy = policySet.policies.find(({ name }) => name === entry.name);
   if (policy === undefined) return [];
-  return routes.flatMap((route) => {
+  const preflights = withoutPreflights(entry, [...at, 'match', 'method']);
+  const others = routes.flatMap((route) => {
     const samples = samplesOf(route, all);
     const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
     if (matching === undefined) return [neverMatched(samples, route, context)];
     const tried = { ...context, route, policy, sample: matching };
     return [...laxSpellings(tried), ...uncoveredPathInfo(tried), ...rootOnly(tried)];
   });
+  return [...preflights, ...others];
+}
+
+function withoutPreflights({ match, always }: PolicyEntry, path: Path): DiagnosticDraft[] {
+  if (always || ![match?.method].flat().includes('OPTIONS')) return [];
+  const message =
+    'gets no preflights of browsers: they count for the default, and for always: true';
+  return [{ rule: 'options-without-preflights', path, message }];
 }
 
 function unsentMethods({ match }: PolicyEntry, at: Path): DiagnosticDraft[] {

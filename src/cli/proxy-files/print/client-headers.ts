@@ -63,6 +63,11 @@ export function sentByClients(file: Readings): string[] {
 /** Without being named in the policy file: for logs, for preflights and CORS, and for pages in place of JSON. */
 const READ_BY_GATEWAYS = ['traceparent', ORIGIN, REQUESTED_METHOD, 'accept'];
 
+/** Without these, no page of `answers.cors` reads a denial, or preflights count like other requests. */
+export function corsHeadersOf({ answers }: Pick<ValidFile, 'answers'>): readonly string[] {
+  return answers.cors === undefined ? [] : [ORIGIN, REQUESTED_METHOD];
+}
+
 /** The files remove Forwarded from requests to the application, and no limit or identity depends on the others. */
 export function isSentByClients(passed: string): boolean {
   return passed !== 'forwarded' && !READ_BY_GATEWAYS.includes(passed);

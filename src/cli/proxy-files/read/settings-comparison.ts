@@ -3,6 +3,8 @@ import type { ValidFile } from '../../../gateway/config/policy-file/valid-file.t
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import {
   clientHeadersOf,
+  corsHeadersOf,
+  isSentByClients,
   metadataOf,
   settlingPolicies,
   vouchedIn,
@@ -52,11 +54,14 @@ function headerFindings(
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
   const isMissing = (name: string) => !isPassed(name) && !owned.has(name);
+  const isCounted = (name: string) => name === 'forwarded' || isSentByClients(name);
   const lost = (name: string) =>
     found('header-not-passed', file, `${name} does not reach headgate`);
   return [
-    // No limit depends on traceparent.
-    ...needed.passed.filter((name) => isMissing(name) && name !== 'traceparent').map(lost),
+    ...needed.passed.filter((name) => isMissing(name) && isCounted(name)).map(lost),
+    ...corsHeadersOf(policies)
+      .filter(isMissing)
+      .map((name) => found('cors-header-not-passed', file, `${name} does not reach headgate`)),
     ...needed.owned
       .filter((name) => isPassed(name) && !owned.has(name))
       .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
