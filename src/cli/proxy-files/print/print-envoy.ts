@@ -1,5 +1,4 @@
 import type { Address } from '../proxy-address.ts';
-import { isSentByClients } from './client-headers.ts';
 import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
@@ -46,7 +45,7 @@ function socketAddress(address: Address): string | undefined {
 }
 
 function envoyRegions(
-  { headers: { passed, owned }, failure, sendsSecret }: WriterInput,
+  { headers: { passed, owned, counted }, failure, sendsSecret }: WriterInput,
   alwaysSent: readonly string[],
 ): Readonly<Record<string, WriteRegion>> {
   return {
@@ -57,7 +56,7 @@ function envoyRegions(
         `#${allowed(name)}`,
       ]),
     ],
-    'identifying headers': () => refusedUnlessUtf8(passed.filter(isSentByClients)),
+    'identifying headers': () => refusedUnlessUtf8(counted),
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),
   };

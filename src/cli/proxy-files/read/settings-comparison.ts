@@ -4,7 +4,6 @@ import type { Environment } from '../../../gateway/config/settings/environment.t
 import {
   clientHeadersOf,
   corsHeadersOf,
-  isSentByClients,
   metadataOf,
   settlingPolicies,
   vouchedIn,
@@ -54,11 +53,13 @@ function headerFindings(
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
   const isMissing = (name: string) => !isPassed(name) && !owned.has(name);
-  const isCounted = (name: string) => name === 'forwarded' || isSentByClients(name);
   const lost = (name: string) =>
     found('header-not-passed', file, `${name} does not reach headgate`);
   return [
-    ...needed.passed.filter((name) => isMissing(name) && isCounted(name)).map(lost),
+    ...needed.passed
+      .filter((name) => name === 'forwarded' || needed.counted.includes(name))
+      .filter(isMissing)
+      .map(lost),
     ...corsHeadersOf(policies)
       .filter(isMissing)
       .map((name) => found('cors-header-not-passed', file, `${name} does not reach headgate`)),

@@ -213,3 +213,17 @@ describe('a limit', () => {
     says(event, 'limit', what);
   });
 });
+
+test('a preflight of a browser', () => {
+  const event = {
+    type: 'policy',
+    policy: 'default',
+    mode: 'enforce',
+    isModeOverridden: false,
+  } as const;
+  says(
+    { ...event, result: { status: 'preflight' } },
+    'policy',
+    'default applies: this is the preflight of a browser, which counts for it and for always: true alone',
+  );
+});
