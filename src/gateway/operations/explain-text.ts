@@ -164,7 +164,7 @@ const REASONS: Readonly<Record<PolicyReason, string>> = {
   'named-by-proxy': 'the proxy names it for this route',
   always: 'it applies to every request (always: true)',
   'other-reading': 'it matches another reading of the path',
-  preflight: 'this is the preflight of a browser, which counts for it and for always: true alone',
+  preflight: 'a preflight of a browser counts for it alone, and for policies with always: true',
   'nothing-matches': 'no other policy matches',
 };
 

@@ -64,7 +64,7 @@ function adviceOnPolicy(
 function withoutPreflights({ match, always }: PolicyEntry, path: Path): DiagnosticDraft[] {
   if (always || ![match?.method].flat().includes('OPTIONS')) return [];
   const message =
-    'gets no preflights of browsers: they count for the default, and for always: true';
+    'gets no preflights of browsers: they count for the default, and for policies with always: true';
   return [{ rule: 'options-without-preflights', path, message }];
 }
 

@@ -224,6 +224,6 @@ test('a preflight of a browser', () => {
   says(
     { ...event, result: { status: 'preflight' } },
     'policy',
-    'default applies: this is the preflight of a browser, which counts for it and for always: true alone',
+    'default applies: a preflight of a browser counts for it alone, and for policies with always: true',
   );
 });
