@@ -1,9 +1,9 @@
 /** Traces why each policy applies to a request or does not, by matching the parts of its routes one by one. */
-import type { CheckRequest, HeaderFields } from './check-request.ts';
+import type { CheckRequest } from './check-request.ts';
 import { compileMatcher, matchable, type Route, type RouteMatch } from './matching/matcher.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
-import { isPreflight } from './preflight.ts';
+import { isPreflight, type SentRequest } from './preflight.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
 
 interface Policies {
@@ -12,9 +12,7 @@ interface Policies {
   readonly fallback: Policy;
 }
 
-type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'> & {
-  readonly headers?: HeaderFields | undefined;
-};
+type RequestParts = Pick<CheckRequest, 'host' | 'policy'> & SentRequest;
 
 interface MatchedRequest {
   readonly request: RequestParts;

@@ -50,7 +50,7 @@ function envoyRegions(
 ): Readonly<Record<string, WriteRegion>> {
   return {
     'client headers': () => [
-      ...listed(passed, alwaysSent).map(allowed),
+      ...passed.filter((name) => !alwaysSent.includes(name)).map(allowed),
       ...owned.flatMap((name) => [
         `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
         `#${allowed(name)}`,
@@ -68,12 +68,6 @@ function metadataLines(namespaces: readonly string[]): string[] {
     '# Filters before this one write this metadata. No value in it may be one that clients choose.',
     `metadata_context_namespaces: [${namespaces.map((each) => JSON.stringify(each)).join(', ')}]`,
   ];
-}
-
-/** Envoy refuses an empty list. If there is nothing to list, this lists headers that it sends anyway. */
-function listed(passed: readonly string[], alwaysSent: readonly string[]): readonly string[] {
-  const needed = passed.filter((name) => !alwaysSent.includes(name));
-  return needed.length > 0 ? needed : alwaysSent;
 }
 
 function allowed(name: string): string {

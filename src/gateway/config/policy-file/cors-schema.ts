@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CorsRules } from '../../core/answer-style.ts';
 import { checkedText } from '../refinement.ts';
 
-export const ANY_ORIGIN = '*';
+const ANY_ORIGIN = '*';
 const MAX_ORIGINS = 1_000;
 const LONGEST = 512;
 
@@ -15,16 +15,14 @@ const NO_ORIGIN = 'null';
 /** Returns the origin. Throws a RangeError whose message gives the right form. */
 function checkOrigin(text: string): string {
   if (text === ANY_ORIGIN || text === NO_ORIGIN) return text;
-  if (text.length <= LONGEST) {
-    const written = serialized(text);
-    if (written === text && ORIGIN.test(text)) return text;
-    if (written !== undefined && ORIGIN.test(written)) {
-      throw new RangeError(`is not what browsers send, write "${written}"`);
-    }
+  const written = text.length > LONGEST ? undefined : serialized(text);
+  if (written === undefined || !ORIGIN.test(written)) {
+    throw new RangeError(
+      `must be an origin such as https://app.example.com, of at most ${LONGEST} characters and without a pattern, or "${ANY_ORIGIN}" alone`,
+    );
   }
-  throw new RangeError(
-    `must be an origin such as https://app.example.com, of at most ${LONGEST} characters and without a pattern, or "${ANY_ORIGIN}" alone`,
-  );
+  if (written === text) return text;
+  throw new RangeError(`is not what browsers send, write "${written}"`);
 }
 
 /** The origin of a URL (HTML standard, "serialization of an origin"). Undefined if it is none. */

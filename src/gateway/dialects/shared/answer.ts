@@ -8,8 +8,6 @@ import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { Limit } from '../../core/policy.ts';
 import { addCors } from './cors.ts';
 
-const NO_HEADERS: HeaderFields = {};
-
 /** It is for the application: proxies must not pass it on to clients. */
 export const SETTLE_HEADER = 'X-Headgate-Settle';
 
@@ -31,7 +29,7 @@ export function answer(decision: Decision, { style, badRequest, sent }: Answerin
   }
   if (decision.denial !== undefined) headers.push('X-RateLimit-Decision-Id', decision.denial.id);
   headers.push('Content-Type', contentType(style));
-  addCors(headers, style, sent ?? NO_HEADERS);
+  addCors(headers, style, sent);
   return {
     status,
     headers,

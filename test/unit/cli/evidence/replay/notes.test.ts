@@ -12,6 +12,7 @@ const NO_FACTS = {
     withoutHost: 0,
     withoutTime: 0,
     answered429: 0,
+    ofOptions: 0,
     withoutStatus: 0,
   },
   ...{ fromMs: 0, toMs: 0 },
@@ -151,4 +152,14 @@ policies: [{ name: login, match: { path: /login }, limits: [${limits}, 100/1h] }
   expect(of('{ rate: 5/1min, refund: { location: /account } }')).toContain(unknown);
   const tokens = '{ rate: 9/1min, algorithm: fixed-window, unit: tokens, reserve: 1, unknown: 9 }';
   expect(of(tokens)).toContain(unknown);
+});
+
+test('requests that may be preflights, unless the log says which are', () => {
+  const facts = { ofOptions: 3 };
+  const [note] = notes({ facts });
+  expect(note).toMatch(/^3 requests have the method OPTIONS\. .*, use --map\.$/);
+  const origin = ['header:origin', 'a'] as const;
+  expect(notes({ facts, mapping: [origin] })).toEqual([note, ALWAYS]);
+  const mapping = [origin, ['header:access-control-request-method', 'b']] as const;
+  expect(notes({ facts, mapping })).toEqual([ALWAYS]);
 });
