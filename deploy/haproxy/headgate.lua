@@ -38,6 +38,10 @@ local TOLD = {
   "X-RateLimit-Mode",
   "RateLimit",
   "RateLimit-Policy",
+  "Vary",
+  "Access-Control-Allow-Origin",
+  "Access-Control-Allow-Credentials",
+  "Access-Control-Expose-Headers",
 }
 
 -- In milliseconds. `headgate_calls` answers much earlier, unless HAProxy itself is overloaded.

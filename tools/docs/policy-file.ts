@@ -123,6 +123,13 @@ default:
   body: problem+json
 `,
   },
+  'answers.cors': {
+    text: 'A page of another origin may read an answer only if its headers say so. headgate says it on denials alone. [Web pages of other origins](policy-file.md#web-pages-of-other-origins) has the details.',
+    example: `answers:
+  cors:
+    origins: [https://app.example.com, "http://localhost:5173"]
+`,
+  },
   'default.answers': {
     text: 'A policy can answer in another form than the file says. It is for requests whose most specific policy it is, whichever policy denies them.',
     example: `policies:

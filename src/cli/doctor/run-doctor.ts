@@ -11,7 +11,7 @@ import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients, settlingPolicies } from '../proxy-files/print/client-headers.ts';
+import { clientHeadersOf, settlingPolicies } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, planFindings, policyFindings, validPolicies } from './doctor-policies.ts';
@@ -75,7 +75,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<Diagnostic> {
   const { url } = target;
   const policies = valid && {
     digest: valid.digest,
-    headers: sentByClients(valid.file),
+    headers: clientHeadersOf(valid.file).counted,
     paths: policyPaths(valid.file, target),
     costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
     settling: settlingPolicies({ ...valid.file, entries: valid.file.entries.filter(isOn) }),

@@ -187,6 +187,10 @@ export const POLICY_RULES = {
     'How many units pass a `token-bucket` within its window.',
     'Lower the `burst` if that is too many.',
   ),
+  'options-without-preflights': note(
+    'A policy names the method OPTIONS. It gets no preflights of browsers: they count for `default`, and for policies with `always: true`.',
+    'Write `always: true` into a policy that is to limit preflights.',
+  ),
   'root-path-only': note(
     'A policy matches `path: /`, which is the home page alone.',
     'Write `/*` if you mean every path.',

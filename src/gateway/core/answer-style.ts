@@ -16,9 +16,9 @@ export interface AnswerStyle {
   readonly cors?: CorsRules | undefined;
 }
 
-/** Which pages may read a denial (Fetch standard, section 3.2 "CORS protocol"). */
+/** Which web pages may read a denial (Fetch standard, "CORS protocol"). */
 export interface CorsRules {
-  /** `https://app.example.com`, or `*` for every one. */
+  /** `https://app.example.com`, or `*` alone for every one. */
   readonly origins: ReadonlySet<string>;
   readonly credentials: boolean;
 }

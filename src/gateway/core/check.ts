@@ -26,6 +26,7 @@ import { MALFORMED_CALL } from './matching/policies-for.ts';
 import type { PolicySet } from './matching/policy-set.ts';
 import { modeOf, type Overrides, type PolicyModes } from './overrides.ts';
 import type { Policy, PolicyMode } from './policy.ts';
+import { isPreflight } from './preflight.ts';
 import { type CountedRequest, createShadowCounting } from './shadow-counting.ts';
 import type { Trace } from './trace.ts';
 
@@ -102,7 +103,7 @@ export function createCheck(options: CheckOptions): Check {
     if (applied.length === 0) {
       return deny(applied === MALFORMED_CALL ? MALFORMED_MCP : MALFORMED_PATH, applied);
     }
-    if (applied[0] === set.fallback) observer.unmatched();
+    if (applied[0] === set.fallback && !isPreflight(request)) observer.unmatched();
     if (client.access === 'exempt') return EXEMPT;
     return countPolicies({ client, applied, context, deny });
   }

@@ -5,6 +5,7 @@ import { compileMatcher, matchable, type Route, type RouteMatch } from './matchi
 import { callText, compileMcpCalls } from './mcp/mcp-calls.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
+import { isPreflight, type SentRequest } from './preflight.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
 
 interface Policies {
@@ -13,7 +14,7 @@ interface Policies {
   readonly fallback: Policy;
 }
 
-type RequestParts = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
+type RequestParts = Pick<CheckRequest, 'host' | 'policy'> & SentRequest;
 
 interface MatchedRequest {
   readonly request: RequestParts;
@@ -78,6 +79,7 @@ function callRequirement(
 
 function fallbackResult(fallback: Policy, { request, applied }: MatchedRequest): PolicyResult {
   if (!applied.includes(fallback)) return { status: 'not-needed' };
+  if (isPreflight(request)) return { status: 'preflight' };
   return { status: request.policy === fallback.name ? 'named-by-proxy' : 'nothing-matches' };
 }
 

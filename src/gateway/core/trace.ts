@@ -138,6 +138,7 @@ export type PolicyReason =
   | 'other-reading'
   /** It is for tools, and counts calls without headers, too. */
   | 'strict'
+  | 'preflight'
   | 'nothing-matches';
 
 export interface Requirement {

@@ -166,6 +166,7 @@ const REASONS: Readonly<Record<PolicyReason, string>> = {
   always: 'it applies to every request (always: true)',
   'other-reading': 'it matches another reading of the path',
   strict: 'calls without headers count for policies of tools, too (none: strict)',
+  preflight: 'a preflight of a browser counts for it alone, and for policies with always: true',
   'nothing-matches': 'no other policy matches',
 };
 

@@ -50,8 +50,9 @@ function adviceOnPolicy(
   if (unsent.length > 0) return unsent;
   const policy = policySet.policies.find(({ name }) => name === entry.name);
   if (policy === undefined) return [];
+  const preflights = withoutPreflights(entry, [...at, 'match', 'method']);
   // The calls of one path to an MCP server are tried together.
-  return [...Map.groupBy(routes, ({ written }) => written).values()].flatMap((ofPath) => {
+  const others = [...Map.groupBy(routes, ({ written }) => written).values()].flatMap((ofPath) => {
     const [route] = ofPath as [WrittenRoute];
     const samples = ofPath.flatMap((each) => samplesOf(each, all));
     const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
@@ -59,6 +60,14 @@ function adviceOnPolicy(
     const tried = { ...context, route, policy, sample: matching };
     return [...laxSpellings(tried), ...uncoveredPathInfo(tried), ...rootOnly(tried)];
   });
+  return [...preflights, ...others];
+}
+
+function withoutPreflights({ match, always }: PolicyEntry, path: Path): DiagnosticDraft[] {
+  if (always || ![match?.method].flat().includes('OPTIONS')) return [];
+  const message =
+    'gets no preflights of browsers: they count for the default, and for policies with always: true';
+  return [{ rule: 'options-without-preflights', path, message }];
 }
 
 function unsentMethods({ match }: PolicyEntry, at: Path): DiagnosticDraft[] {

@@ -3,6 +3,7 @@ import type { Afterwards } from '../../../gateway/core/counting/outcome.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import { everyLimit, type Policy } from '../../../gateway/core/policy.ts';
+import { ORIGIN, REQUESTED_METHOD } from '../../../gateway/core/preflight.ts';
 import { count } from '../figures.ts';
 import type { MappedField } from '../log-request.ts';
 import { knownIdentities } from './evaluable.ts';
@@ -59,6 +60,11 @@ export function notesOn(
   if (facts.answered429 > 0) {
     notes.push(
       `${count(facts.answered429)} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
+    );
+  }
+  if (facts.ofOptions > 0 && !(known.headers.has(ORIGIN) && known.headers.has(REQUESTED_METHOD))) {
+    notes.push(
+      `${count(facts.ofOptions)} requests have the method OPTIONS. They counted for the policies of their paths, although a gateway counts preflights of browsers for the default. If the log has the headers ${ORIGIN} and ${REQUESTED_METHOD}, use --map.`,
     );
   }
   if (policies.some(({ mode }) => mode === 'shadow')) {

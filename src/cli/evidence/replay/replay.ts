@@ -89,6 +89,7 @@ export class Replay {
     facts.fromMs = Math.min(facts.fromMs, startMs);
     facts.toMs = Math.max(facts.toMs, startMs);
     if (entry.status === 429) facts.answered429++;
+    if (entry.method === 'OPTIONS') facts.ofOptions++;
     if (entry.status === undefined) facts.withoutStatus++;
     if (entry.host === undefined) facts.withoutHost++;
     else facts.withHost++;

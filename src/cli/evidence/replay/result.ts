@@ -61,6 +61,7 @@ export function newFacts() {
       withoutHost: 0,
       withoutTime: 0,
       answered429: 0,
+      ofOptions: 0,
       withoutStatus: 0,
     },
     /** Milliseconds since the epoch; infinite without entries. */

@@ -7,6 +7,7 @@ import {
   type ValidFile,
 } from '../../../gateway/config/policy-file/valid-file.ts';
 import { headersOf, namespacesOf } from '../../../gateway/core/identity/vouched.ts';
+import { ORIGIN, REQUESTED_METHOD } from '../../../gateway/core/preflight.ts';
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
@@ -25,7 +26,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     ...[...perHeader, ...ofCalls].filter((name) => verified_headers.includes(name)),
     ...reserveHeadersOf([fallback, ...entries]),
   ]);
-  const passed = new Set([
+  const named = new Set([
     ...(sources.includes('api_key') ? [api_key.header] : []),
     ...sources.flatMap((source) => {
       if (typeof source === 'object') return [source.header];
@@ -33,11 +34,20 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     }),
     ...perHeader,
     ...ofCalls,
+  ]);
+  const passed = new Set([
+    ...named,
     // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
-    'traceparent',
+    ...READ_BY_GATEWAYS,
   ]);
-  return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+  const isPassed = (name: string) => !owned.has(name);
+  return {
+    owned: [...owned],
+    passed: [...passed].filter(isPassed),
+    /** Limits or the identity depend on these, and proxies leave them as they are. The files remove Forwarded. */
+    counted: [...named].filter((name) => isPassed(name) && name !== 'forwarded'),
+  };
 }
 
 /** What the policy file reads of users and plans. */
@@ -57,14 +67,12 @@ export function settlingPolicies({ fallback, entries }: Readings): string[] {
     .map(({ name }) => name);
 }
 
-/** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */
-export function sentByClients(file: Readings): string[] {
-  return clientHeadersOf(file).passed.filter(isSentByClients);
-}
+/** Without being named in the policy file: for logs, for preflights and CORS, and for pages in place of JSON. */
+const READ_BY_GATEWAYS = ['traceparent', ORIGIN, REQUESTED_METHOD, 'accept'];
 
-/** The files remove Forwarded from requests to the application, and no limit depends on Traceparent. */
-export function isSentByClients(passed: string): boolean {
-  return passed !== 'forwarded' && passed !== 'traceparent';
+/** Without these, no page of `answers.cors` reads a denial, or preflights count like other requests. */
+export function corsHeadersOf({ answers }: Pick<ValidFile, 'answers'>): readonly string[] {
+  return answers.cors === undefined ? [] : [ORIGIN, REQUESTED_METHOD];
 }
 
 const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([

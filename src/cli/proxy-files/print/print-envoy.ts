@@ -1,6 +1,5 @@
 import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import type { Address } from '../proxy-address.ts';
-import { isSentByClients } from './client-headers.ts';
 import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
@@ -47,12 +46,12 @@ function socketAddress(address: Address): string | undefined {
 }
 
 function envoyRegions(
-  { headers: { passed, owned }, failure, sendsSecret }: WriterInput,
+  { headers: { passed, owned, counted }, failure, sendsSecret }: WriterInput,
   alwaysSent: readonly string[],
 ): Readonly<Record<string, WriteRegion>> {
   return {
     'client headers': () => [
-      ...listed(passed, alwaysSent).map(allowed),
+      ...passed.filter((name) => !alwaysSent.includes(name)).map(allowed),
       ...owned.flatMap((name) => [
         isMcpHeader(name)
           ? `# An earlier filter must compare ${name} with the body: envoy.filters.http.mcp with VERIFY. Then add this line:`
@@ -60,7 +59,7 @@ function envoyRegions(
         `#${allowed(name)}`,
       ]),
     ],
-    'identifying headers': () => refusedUnlessUtf8(passed.filter(isSentByClients)),
+    'identifying headers': () => refusedUnlessUtf8(counted),
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),
   };
@@ -72,12 +71,6 @@ function metadataLines(namespaces: readonly string[]): string[] {
     '# Filters before this one write this metadata. No value in it may be one that clients choose.',
     `metadata_context_namespaces: [${namespaces.map((each) => JSON.stringify(each)).join(', ')}]`,
   ];
-}
-
-/** Envoy refuses an empty list. If there is nothing to list, this lists headers that it sends anyway. */
-function listed(passed: readonly string[], alwaysSent: readonly string[]): readonly string[] {
-  const needed = passed.filter((name) => !alwaysSent.includes(name));
-  return needed.length > 0 ? needed : alwaysSent;
 }
 
 function allowed(name: string): string {

@@ -24,8 +24,7 @@ export const haproxy: Writer = {
         `# HAProxy must set ${name} itself: replace the next line by a set-header, but not of a value that clients choose.`,
         `http-request del-header ${name}`,
       ]),
-      // The action needs an argument, even if there are no names.
-      ...shipped.map((line) => line.replace(/\S+$/, [...passed, ...owned].join(',') || ',')),
+      ...shipped.map((line) => line.replace(/\S+$/, [...passed, ...owned].join(','))),
     ],
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),

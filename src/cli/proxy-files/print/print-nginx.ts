@@ -1,5 +1,5 @@
 import { type Address, hostAndPort } from '../proxy-address.ts';
-import { headerTitle, isSentByClients } from './client-headers.ts';
+import { headerTitle } from './client-headers.ts';
 import { keyPattern } from './failure-conditions.ts';
 import { type Include, uncommentedWith, type Writer } from './writer.ts';
 
@@ -29,9 +29,9 @@ export const nginx: Writer = {
       ].join('\n    '),
     },
   }),
-  regions: ({ headers: { passed, owned }, failure, sendsSecret, passesToken }) => ({
+  regions: ({ headers: { passed, owned, counted }, failure, sendsSecret, passesToken }) => ({
     // The fewer, the better: without a proxy_set_header, the location inherits those of the site.
-    'client headers for the application': () => passed.filter(isSentByClients).map(passOn),
+    'client headers for the application': () => counted.map(passOn),
     'settle token': (shipped) => (passesToken ? shipped : []),
     'client headers': () => [
       ...passed.map(passOn),

@@ -145,6 +145,10 @@ export const PROXY_FILE_FINDINGS = {
     'The policy file has policies for MCP calls, and the proxy does not pass on a header that says which call it is. So every call counts as one without headers (`method: none`), however it is sent.',
     PASS_HEADER,
   ),
+  'cors-header-not-passed': error(
+    'The policy file has `answers.cors`, and the proxy does not pass on a header that browsers send. So pages cannot read denials, or preflights use up the limits of their path.',
+    PASS_HEADER,
+  ),
   'metadata-not-sent': error(
     'The policy file reads users or plans from metadata of a filter of Envoy, and this proxy does not send it to headgate. So its clients are not users, and have no plan from there.',
     'Print the file or its part again with `headgate proxy-config envoy-grpc`. Another proxy, and Envoy over HTTP, can only set a header: name it in `identity.user` or `identity.plan`.',

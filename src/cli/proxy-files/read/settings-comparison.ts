@@ -4,6 +4,7 @@ import type { Environment } from '../../../gateway/config/settings/environment.t
 import { isMcpHeader } from '../../../gateway/core/mcp/mcp-call.ts';
 import {
   clientHeadersOf,
+  corsHeadersOf,
   metadataOf,
   settlingPolicies,
   vouchedIn,
@@ -62,8 +63,13 @@ function headerFindings(
       ? found('mcp-header-not-compared', file, `${proxy} does not compare ${name} with the body`)
       : found('header-from-client', file, `${name} is what the client sends`);
   return [
-    // No limit depends on traceparent.
-    ...needed.passed.filter((name) => isMissing(name) && name !== 'traceparent').map(lost),
+    ...needed.passed
+      .filter((name) => name === 'forwarded' || needed.counted.includes(name))
+      .filter(isMissing)
+      .map(lost),
+    ...corsHeadersOf(policies)
+      .filter(isMissing)
+      .map((name) => found('cors-header-not-passed', file, `${name} does not reach headgate`)),
     ...needed.owned.filter((name) => isPassed(name) && !owned.has(name)).map(fromClient),
     ...needed.owned.filter(isMissing).map(lost),
   ];

@@ -1,6 +1,7 @@
 /** How answers to clients look: the section of the file, and that of a policy. */
 import { z } from 'zod';
 import type { AnswerStyle } from '../../core/answer-style.ts';
+import { corsSchema } from './cors-schema.ts';
 
 const ownKeys = {
   body: z
@@ -35,6 +36,7 @@ export const answersSchema = z.strictObject({
     .describe(
       'Maximum number of seconds added to Retry-After, so that clients do not all return at the same time.',
     ),
+  cors: corsSchema.optional(),
   ...ownKeys,
 });
 
@@ -50,6 +52,7 @@ export function answerStyle(
     reset: file.reset,
     retryAfterJitterSeconds: file.retry_after_jitter_seconds,
     body: own.body ?? usualBody,
+    cors: file.cors,
     jsonRpcCode: own.json_rpc_code ?? file.json_rpc_code,
   };
 }

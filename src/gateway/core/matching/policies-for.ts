@@ -4,6 +4,7 @@ import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
 import { canonicalPath } from '../path/path.ts';
 import type { Policy } from '../policy.ts';
 import { tracePolicies } from '../policy-trace.ts';
+import { isPreflight } from '../preflight.ts';
 import type { Trace } from '../trace.ts';
 import { addOnce, compileEndpoints } from './endpoints.ts';
 import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
@@ -54,13 +55,15 @@ export function compileMatching(
 ): Matching {
   const { fallback, caseSensitive, vouchesMcp } = definition;
   const strictest = compileStrictest(policies, fallback);
-  const endpoints = compileEndpoints(definition.routes);
+  const all = compileEndpoints(definition.routes);
   const always = [...Map.groupBy(definition.always, ({ value }) => value)].map(
     ([policy, routes]) => ({ policy, matcher: compileMatcher(routes) }),
   );
 
   const policiesOf = (request: RequestLine, { modes, isTrustedProxy, trace }: Circumstances) => {
     const { method, host, target, headers = NO_HEADERS } = request;
+    const preflight = isPreflight(request);
+    const endpoints = preflight ? NO_ENDPOINTS : all;
     const found = canonicalPath(target, caseSensitive);
     const { path, otherReadings, unclear } = found;
     const around = unclear.length === 0 ? unclear : endpoints.around({ method, host }, unclear);
@@ -73,7 +76,7 @@ export function compileMatching(
       ...Matchable[],
     ];
     const sent = { headers, vouchesMcp: vouchesMcp && isTrustedProxy === true, trace };
-    const named = request.policy === undefined ? undefined : byName.get(request.policy);
+    const named = preflight ? undefined : byName.get(request.policy ?? '');
     const applied: Policy[] = [];
     if (named !== undefined) applied.push(named);
     else if (!endpoints.add(applied, likeliest, sent)) return MALFORMED_CALL;
@@ -119,13 +122,14 @@ export function compileMatching(
     },
     isMcp({ method, host, target }) {
       const { path, malformed } = canonicalPath(target, caseSensitive);
-      return !malformed && endpoints.isMcp(matchable(method, host, path));
+      return !malformed && all.isMcp(matchable(method, host, path));
     },
   };
 }
 
 const NOTHING_KNOWN: Circumstances = {};
 const NO_HEADERS: HeaderFields = {};
+const NO_ENDPOINTS = compileEndpoints([]);
 const NO_MODES = NO_OVERRIDES.modes;
 export const MAX_APPLIED = 16;
 

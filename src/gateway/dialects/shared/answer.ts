@@ -6,6 +6,7 @@ import type { BindingQuota, Decision } from '../../core/counting/decision.ts';
 import type { Answer, Dialect } from '../../core/dialect.ts';
 import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { Limit } from '../../core/policy.ts';
+import { addCors } from './cors.ts';
 
 /** It is for the application: proxies must not pass it on to clients. */
 export const SETTLE_HEADER = 'X-Headgate-Settle';
@@ -14,7 +15,7 @@ export const SETTLE_HEADER = 'X-Headgate-Settle';
  * Allow is exactly 200 with an empty body, because Envoy treats 204 as a denial. Deny is 429, even if nothing could be
  * counted, because a proxy that fails open treats 5xx as an allow. A blocked client gets 403: waiting does not help.
  */
-export function answer(decision: Decision, { style, badRequest }: Answering): Answer {
+export function answer(decision: Decision, { style, badRequest, sent }: Answering): Answer {
   const headers = quotaHeaders(decision, style);
   if (decision.verdict === 'allow') {
     if (decision.settleToken !== undefined) headers.push(SETTLE_HEADER, decision.settleToken);
@@ -28,6 +29,7 @@ export function answer(decision: Decision, { style, badRequest }: Answering): An
   }
   if (decision.denial !== undefined) headers.push('X-RateLimit-Decision-Id', decision.denial.id);
   headers.push('Content-Type', contentType(style));
+  addCors(headers, style, sent);
   return {
     status,
     headers,

@@ -147,3 +147,19 @@ test.each(['"203.0.113.1', 'a b', 'shop.example:1:2', '203.0.113.1, 10.0.0.5'])(
     expect(requestOf({ host: 'shop.example' })?.host).toBe('shop.example');
   },
 );
+
+test('a preflight of the log counts as one if the two headers are mapped', () => {
+  const policies = policySetFrom(`
+version: 1
+default: { limits: [1000/1h] }
+policies: [{ name: login, match: { path: /login }, limits: [1/1h] }]`);
+  const policiesOf = (mapping: readonly string[], fields: readonly string[]) => {
+    const requestOf = createLogRequests(policies, mapping.map(readMapping));
+    const request = requestOf(logEntry({ method: 'OPTIONS', target: '/login', fields }));
+    return request && policies.policiesFor(request).map(({ name }) => name);
+  };
+  const both = ['header:origin=a', 'header:access-control-request-method=b'];
+  expect(policiesOf(both, ['https://app.example.com', 'POST'])).toEqual(['default']);
+  expect(policiesOf(both, ['https://app.example.com', ''])).toEqual(['login']);
+  expect(policiesOf([], [])).toEqual(['login']);
+});

@@ -17,6 +17,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
   const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });
   const policies = policySetFrom(yaml);
   let untrusted = 0;
+  let unmatched = 0;
   const ignored: string[] = [];
   const check = createCheck({
     store: store ?? memory(),
@@ -27,6 +28,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     observer: {
       ...UNOBSERVED,
       untrustedProxy: () => untrusted++,
+      unmatched: () => unmatched++,
       headersIgnored: (names) => ignored.push(...names),
     },
   });
@@ -34,6 +36,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     send: (parts: Parameters<typeof checkRequest>[0] = {}) =>
       check(checkRequest(parts), policies, NOON_MS),
     untrusted: () => untrusted,
+    unmatched: () => unmatched,
     ignored,
   };
 }
@@ -521,4 +524,28 @@ policies: [{ name: all, always: true, limits: [{ rate: 9/1min, per: global }], o
     const broken: QuotaStore = { ...failing, take: () => Promise.reject(new TypeError('bug')) };
     await expect(checkWith(mode('allow'), broken).send()).rejects.toThrow(TypeError);
   });
+});
+
+test('preflights use up the limit of the default, and are not reported as unmatched', async () => {
+  const { send, unmatched } = checkWith(`
+version: 1
+default: { limits: [3/1min] }
+policies: [{ name: login, match: { path: /login }, limits: [1/1min] }]`);
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+  const preflight = { method: 'OPTIONS', target: '/login', headers };
+  const policies: (readonly [string, string])[] = [];
+  for (const parts of [preflight, preflight, { target: '/login' }, preflight, preflight]) {
+    const { policy, verdict } = await send(parts);
+    policies.push([policy, verdict]);
+  }
+  expect(policies).toEqual([
+    ['default', 'allow'],
+    ['default', 'allow'],
+    ['login', 'allow'],
+    ['default', 'allow'],
+    ['default', 'deny'],
+  ]);
+  expect(unmatched()).toBe(0);
+  await send({ target: '/other' });
+  expect(unmatched()).toBe(1);
 });

@@ -412,3 +412,14 @@ policies:
     expect(await call(CALL, MCP, { target: '/other' })).toBeUndefined();
   });
 });
+
+test('a preflight: the default applies, whatever matches', async () => {
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+  const of = await traced({ method: 'OPTIONS', target: '/login', headers });
+  expect(of('policy')).toMatchObject([
+    { policy: 'login', result: { status: 'no-match' } },
+    { policy: 'any', result: { status: 'outranked', by: 'default' } },
+    { policy: 'admin', result: { status: 'no-match' } },
+    { policy: 'default', result: { status: 'preflight' } },
+  ]);
+});

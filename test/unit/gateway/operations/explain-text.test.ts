@@ -234,3 +234,17 @@ describe('an MCP call', () => {
     );
   });
 });
+
+test('a preflight of a browser', () => {
+  const event = {
+    type: 'policy',
+    policy: 'default',
+    mode: 'enforce',
+    isModeOverridden: false,
+  } as const;
+  says(
+    { ...event, result: { status: 'preflight' } },
+    'policy',
+    'default applies: a preflight of a browser counts for it alone, and for policies with always: true',
+  );
+});

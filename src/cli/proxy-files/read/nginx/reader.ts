@@ -6,7 +6,7 @@ import {
   NginxSyntaxError,
   named,
 } from '../../nginx-syntax/directive.ts';
-import { sentByClients } from '../../print/client-headers.ts';
+import { clientHeadersOf } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
 import { filesOf, includeFindings, type ProxyFiles } from '../proxy-files.ts';
 import {
@@ -39,7 +39,7 @@ export function readNginx({ file, path, text: main, policies }: ProxyFile): Read
   const levels = named(tree, 'http').flatMap((http) => levelsIn([http]));
   const ofSite = levels.filter(([at]) => !isForHeadgate(at));
   const own = grouped([
-    ...partFindings(ofSite, policies === undefined ? [] : sentByClients(policies)),
+    ...partFindings(ofSite, policies === undefined ? [] : clientHeadersOf(policies).counted),
     ...denialFindings(ofSite),
     ...checkFindings(levels),
     ...errorPageFindings(tree),

@@ -12,6 +12,7 @@ const NO_FACTS = {
     withoutHost: 0,
     withoutTime: 0,
     answered429: 0,
+    ofOptions: 0,
     withoutStatus: 0,
   },
   ...{ fromMs: 0, toMs: 0 },
@@ -170,4 +171,14 @@ test('the headers of MCP calls that the log lacks are named, if policies match b
   expect(notes({ policy, mapping: mapping.slice(0, 2) })[0]).toContain(
     'does not say mcp-protocol-version, so',
   );
+});
+
+test('requests that may be preflights, unless the log says which are', () => {
+  const facts = { ofOptions: 3 };
+  const [note] = notes({ facts });
+  expect(note).toMatch(/^3 requests have the method OPTIONS\. .*, use --map\.$/);
+  const origin = ['header:origin', 'a'] as const;
+  expect(notes({ facts, mapping: [origin] })).toEqual([note, ALWAYS]);
+  const mapping = [origin, ['header:access-control-request-method', 'b']] as const;
+  expect(notes({ facts, mapping })).toEqual([ALWAYS]);
 });

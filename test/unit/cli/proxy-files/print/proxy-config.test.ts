@@ -342,3 +342,39 @@ describe('the port for clients', () => {
       );
   });
 });
+
+describe('the headers of preflights, CORS and pages, of which no client is made', () => {
+  const byAddress = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [1/1h] }';
+  const byOrigin = byAddress.replace('1/1h', '{ rate: 1/1h, per: "header:origin" }');
+  const countOf = (text: string, part: string) => text.split(part).length - 1;
+
+  test.each([
+    ['nginx', 'proxy_set_header Origin $http_origin;'],
+    [
+      'nginx',
+      'proxy_set_header Access-Control-Request-Method $http_access_control_request_method;',
+    ],
+    ['nginx', 'proxy_set_header Accept $http_accept;'],
+    ['envoy', '{ exact: "origin", ignore_case: true }'],
+    ['envoy', '{ exact: access-control-request-method, ignore_case: true }'],
+    ['envoy', '{ exact: "accept", ignore_case: true }'],
+    ['envoy-grpc', '{ exact: "origin", ignore_case: true }'],
+    ['envoy-grpc', '{ exact: access-control-request-method, ignore_case: true }'],
+    ['envoy-grpc', '{ exact: "accept", ignore_case: true }'],
+    ['haproxy', 'traceparent,origin,access-control-request-method,accept\n'],
+    ['traefik', '- Origin\n'],
+    ['traefik', '- Access-Control-Request-Method\n'],
+    ['traefik', '- Accept\n'],
+  ])('%s sends them: %s', (proxy, line) => {
+    expect(countOf(proxyConfigOf(proxy, byAddress), line)).toBe(1);
+  });
+
+  test.each(['envoy', 'envoy-grpc'])(
+    '%s refuses bad ones only if a limit counts by them',
+    (proxy) => {
+      expect(proxyConfigOf(proxy, byAddress)).not.toContain('name: "origin"');
+      expect(countOf(proxyConfigOf(proxy, byOrigin), 'name: "origin"')).toBe(1);
+      expect(countOf(proxyConfigOf(proxy, byOrigin), 'exact: "origin"')).toBe(1);
+    },
+  );
+});

@@ -126,3 +126,20 @@ describe('the address', () => {
     ]);
   });
 });
+
+test('a file that does not pass on what preflights and CORS need', async () => {
+  const text = WITHOUT.replace(',origin,access-control-request-method,accept', '');
+  expect(text).not.toBe(WITHOUT);
+  expect(await findings({ text })).toEqual(FITS);
+  const cors = { origins: new Set(['https://app.example.com']), credentials: false };
+  const policies = { ...validFile(YAML), answers: { ...validFile(YAML).answers, cors } };
+  const found = await examineProxyFile({
+    ...{ file: 'haproxy.cfg', path: 'haproxy.cfg', text, policies },
+    settings: readEnvironment({}),
+    isAccepted: async () => undefined,
+  });
+  expect(found.map(({ rule, message }) => `${rule}: ${message}`)).toEqual([
+    'cors-header-not-passed: origin does not reach headgate',
+    'cors-header-not-passed: access-control-request-method does not reach headgate',
+  ]);
+});

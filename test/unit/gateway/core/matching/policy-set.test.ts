@@ -136,3 +136,47 @@ describe('long windows', () => {
 test('a request without its target gets the strictest policy', () => {
   expect(policies({ target: '/public/x', missing: ['x-original-uri'] })).toEqual(['strict']);
 });
+
+describe('a preflight counts for the default and for policies marked always', () => {
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
+  const preflight = { method: 'OPTIONS', headers };
+
+  test.each(['/public/logo.png', '/strict', '/public/../strict', '/public/%zz'])(
+    'not for the policy of %s',
+    (target) => {
+      expect(policies({ ...preflight, target })).toEqual(['default', 'everyone']);
+    },
+  );
+
+  test('not for the policy that the proxy names', () => {
+    expect(policies({ ...preflight, policy: 'strict' })).toEqual(['default', 'everyone']);
+  });
+
+  test('not for policies of MCP calls, nor for one of the method alone', () => {
+    const set = policySetFrom(`
+version: 1
+default: { limits: [1000/1h] }
+policies:
+  - { name: calls, match: { path: /mcp, mcp: { method: none } }, limits: [5/5min] }
+  - { name: options, match: { method: OPTIONS }, limits: [5/5min] }
+  - { name: preflights, match: { method: OPTIONS }, always: true, limits: [5/5min] }
+`);
+    const applied = set.policiesFor(checkRequest({ ...preflight, target: '/mcp' }));
+    expect(applied.map(({ name }) => name)).toEqual(['default', 'preflights']);
+  });
+
+  test('other OPTIONS requests count for the policy of their path', () => {
+    const target = '/strict';
+    expect(policies({ method: 'OPTIONS', target })[0]).toBe('strict');
+    for (const name of Object.keys(headers)) {
+      const others = Object.fromEntries(Object.entries(headers).filter(([each]) => each !== name));
+      expect(policies({ method: 'OPTIONS', target, headers: others })[0]).toBe('strict');
+    }
+    expect(policies({ method: 'POST', target, headers })[0]).toBe('strict');
+  });
+
+  test('a malformed path is refused, and one that the proxy does not name gets the strictest', () => {
+    expect(policies({ ...preflight, target: '/strict%00' })).toEqual([]);
+    expect(policies({ ...preflight, missing: ['x-original-uri'] })).toEqual(['strict']);
+  });
+});

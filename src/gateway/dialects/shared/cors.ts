@@ -1,0 +1,41 @@
+/** Lets web pages read a denial (Fetch standard, "HTTP responses" of the CORS protocol). */
+import type { AnswerStyle } from '../../core/answer-style.ts';
+import type { HeaderFields } from '../../core/check-request.ts';
+import { fieldOf } from '../../core/identity/header-value.ts';
+import { ORIGIN } from '../../core/preflight.ts';
+
+/** Adds the headers for the page that sent the request, if the policy file lists its origin. */
+export function addCors(headers: string[], style: AnswerStyle, sent?: HeaderFields): void {
+  const { cors } = style;
+  if (cors === undefined) return;
+  const isForAll = cors.origins.has('*');
+  // A cache must not give one page the answer for another one, so this is also said to requests without an origin.
+  if (!isForAll) addVary(headers, 'Origin');
+  const origin = isForAll ? '*' : sent && fieldOf(sent, ORIGIN);
+  if (typeof origin !== 'string' || !cors.origins.has(origin)) return;
+  headers.push('Access-Control-Allow-Origin', origin);
+  if (cors.credentials) headers.push('Access-Control-Allow-Credentials', 'true');
+  headers.push('Access-Control-Expose-Headers', EXPOSED[style.headers ?? 'standard']);
+}
+
+/** In one header: some proxies pass on the first of several. */
+function addVary(headers: string[], name: string): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== 'Vary') continue;
+    headers[i + 1] += `, ${name}`;
+    return;
+  }
+  headers.push('Vary', name);
+}
+
+const ALWAYS = 'Retry-After, X-RateLimit-Decision-Id';
+const OF_LLMS = ['limit', 'remaining', 'reset'].flatMap((what) =>
+  ['requests', 'tokens'].map((unit) => `x-ratelimit-${what}-${unit}`),
+);
+
+/** Pages can read no other headers than these, besides a few such as Content-Type. */
+const EXPOSED: Readonly<Record<NonNullable<AnswerStyle['headers']>, string>> = {
+  standard: `${ALWAYS}, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, X-RateLimit-Mode, RateLimit, RateLimit-Policy`,
+  openai: `${ALWAYS}, retry-after-ms, x-should-retry, ${OF_LLMS.join(', ')}`,
+  off: ALWAYS,
+};
