@@ -116,7 +116,7 @@ export class VirtualGateway {
     const decision = token === undefined ? decided : { ...decided, settleToken: SHOWN_TOKEN };
     // Policies in shadow mode count the request after it is decided.
     await new Promise((resolve) => setImmediate(resolve));
-    const answer = this.#render(decision, set.answers);
+    const answer = this.#render(decision, decision.answers ?? set.answers, request.headers);
     return { decision, token, answer, wouldDeny: this.#wouldDeny, trace: this.#trace };
   }
 

@@ -86,8 +86,10 @@ export async function explain(
       step: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
     },
   });
-  const decision = await check(toCheckRequest(request), policies, nowMs);
-  return { steps, answer: renderAnswer(decision, policies.answers) };
+  const checked = toCheckRequest(request);
+  const decision = await check(checked, policies, nowMs);
+  const style = decision.answers ?? policies.answers;
+  return { steps, answer: renderAnswer(decision, style, checked.headers) };
 }
 
 /** Throws an OperationError that lists the names if there is no such dialect. */
@@ -99,8 +101,8 @@ export function answerBy(dialect: string) {
       `"${dialect}" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
     );
   }
-  return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
-    const { status, headers, body } = found.render(decision, style);
+  return (decision: Decision, style: AnswerStyle, sent: HeaderFields): ExplainedAnswer => {
+    const { status, headers, body } = found.render(decision, style, sent);
     return { dialect, status, headers: [...headers], body };
   };
 }

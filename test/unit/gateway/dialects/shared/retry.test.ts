@@ -1,7 +1,7 @@
-/** What all dialects tell clients. */
+/** When clients are told to come back. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../../../src/gateway/core/counting/decision.ts';
-import { retryAfterSeconds } from '../../../../../src/gateway/dialects/shared/answer.ts';
+import { waitAfter } from '../../../../../src/gateway/dialects/shared/retry.ts';
 
 function deniedFor(retryAfterMs: number, key: string): Decision {
   const binding = { key, state: { retryAfterMs } };
@@ -11,7 +11,7 @@ function deniedFor(retryAfterMs: number, key: string): Decision {
 describe('the jitter of Retry-After', () => {
   const waitOf = (key: string, spread: number, retryAfterMs = 4_200) => {
     const style = { reset: 'delta', retryAfterJitterSeconds: spread, body: 'json' } as const;
-    return retryAfterSeconds(deniedFor(retryAfterMs, key), style) ?? Number.NaN;
+    return waitAfter(deniedFor(retryAfterMs, key), style)?.seconds ?? Number.NaN;
   };
 
   test.each([0, 1, 2, 9])('is each number from 0 to %i', (spread) => {
