@@ -76,15 +76,12 @@ export interface LimitDefinition extends Quota {
   readonly afterwards?: Afterwards | undefined;
 }
 
-export interface PolicyDefinition {
+export interface PolicyDefinition extends Partial<Pick<Policy, 'mode' | 'answers' | 'headers'>> {
   readonly name: string;
-  readonly mode?: PolicyMode;
   readonly cost: number;
   readonly limits: readonly LimitDefinition[];
   readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
   readonly onStoreFailure: StoreFailureMode;
-  readonly answers?: AnswerStyle | undefined;
-  readonly headers?: HeaderForm | undefined;
 }
 
 /** The factors by which a limit is multiplied if it counts more than one client. */

@@ -9,9 +9,9 @@ import { headersOf, namespacesOf } from '../../../gateway/core/identity/vouched.
 
 export type ClientHeaders = ReturnType<typeof clientHeadersOf>;
 
-type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
+type Readings = Pick<ValidFile, 'identity' | 'answers' | 'fallback' | 'entries'>;
 
-export function clientHeadersOf({ identity, fallback, entries }: Readings) {
+export function clientHeadersOf({ identity, answers, fallback, entries }: Readings) {
   const { sources, api_key, verified_headers, forwarded_header } = identity;
   const perHeader = [fallback, ...entries]
     .flatMap(allLimits)
@@ -32,9 +32,17 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings) {
     ...perHeader,
     // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
+    // Browsers say in it that they want a page.
+    ...([answers, fallback.answers, ...entries.map((each) => each.answers)].some(hasPage)
+      ? ['accept']
+      : []),
     'traceparent',
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+function hasPage(answers: { readonly page?: string | undefined } | undefined): boolean {
+  return answers?.page !== undefined;
 }
 
 /** What the policy file reads of users and plans. */
@@ -59,9 +67,9 @@ export function sentByClients(file: Readings): string[] {
   return clientHeadersOf(file).passed.filter(isSentByClients);
 }
 
-/** The files remove Forwarded from requests to the application, and no limit depends on Traceparent. */
+/** The files remove Forwarded from requests to the application, and no limit depends on Accept and Traceparent. */
 export function isSentByClients(passed: string): boolean {
-  return passed !== 'forwarded' && passed !== 'traceparent';
+  return !['forwarded', 'accept', 'traceparent'].includes(passed);
 }
 
 const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([

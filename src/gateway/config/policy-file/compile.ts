@@ -41,7 +41,7 @@ export function compilePolicies(
     const usualBody = entry.match?.mcp && MCP_BODY;
     const definition = {
       ...{ name, mode, cost, onStoreFailure: on_store_failure },
-      headers: entry.answers?.headers ?? answers.headers,
+      headers: entry.answers?.headers ?? answers.headers ?? 'standard',
       answers:
         entry.answers || usualBody ? answerStyle(answers, entry.answers, usualBody) : undefined,
       limits: limits.map(toLimitDefinition),
