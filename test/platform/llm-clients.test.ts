@@ -17,7 +17,6 @@ import { type Recorder, startModel, startRecorder } from './support/llm-clients/
 const programs = inject('programs');
 const library = programs['llm-clients'];
 const isPythonHere = library !== undefined;
-/** Whoever calls has a share of its own. */
 const POLICIES = `
 version: 1
 identity: { sources: [ip] }
@@ -27,8 +26,11 @@ policies:
   - name: soon
     match: { path: /soon/* }
     limits: [1/1s]
-  - name: strict
-    match: { path: [/openai-node/*, /openai-python/*, /anthropic-node/*, /anthropic-python/*] }
+`;
+/** One for each client, because all have one address. */
+const strict = (name: string) => `
+  - name: ${name}
+    match: { path: /${name}/* }
     limits:
       - 1/1h
       - { rate: 900/1h, unit: tokens, reserve: 100, algorithm: sliding-window-counter }
@@ -64,7 +66,7 @@ const CLIENTS: readonly {
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-llm-clients-'));
 const policyFile = join(folder, 'policies.yaml');
-writeFileSync(policyFile, POLICIES);
+writeFileSync(policyFile, POLICIES + CLIENTS.map(({ name }) => strict(name)).join(''));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each([
@@ -108,7 +110,7 @@ describe.each([
         failure: { kind: 'RateLimitError', status: 429 },
       });
       const message = outcome.failure?.message.replace(/\d{4} seconds/, 'N seconds');
-      const text = says('Policy strict allows 1 request per hour. Try again in N seconds.');
+      const text = says(`Policy ${name} allows 1 request per hour. Try again in N seconds.`);
       expect(message?.slice(0, text.length)).toBe(text);
       expect(recorder.seen).toEqual(['repeated 0: 200', 'repeated 0: 429']);
       const { headers } = await call(proxy.url, `/${name}/`);
