@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 
-export interface Calls {
+interface Calls {
   readonly baseUrl: string;
   /** One after the other, until one fails. */
   readonly calls: number;
@@ -13,7 +13,7 @@ export interface Calls {
   readonly maxRetries?: number;
 }
 
-export interface Outcome {
+interface Outcome {
   readonly answered: number;
   readonly failure: {
     readonly kind: string;
