@@ -10,7 +10,8 @@
 --   txn.headgate_secret  the proxy secret
 --
 -- 200: sets txn.headgate to "allowed", and for the headers of the answer those of txn.headgate_limit, _remaining,
---      _reset, _mode, _rate and _rate_policy that it has. The request gets the answer's X-Headgate-Settle, with which
+--      _reset, _mode, _rate and _rate_policy that it has; _limit_requests, _limit_tokens and so on with
+--      `answers: { headers: openai }`. The request gets the answer's X-Headgate-Settle, with which
 --      the application reports what the request turned out to cost. A client's own is always deleted.
 -- 4xx: the client gets this answer, and the application never sees the request. Anything else sets nothing, and the
 -- configuration decides about the unchecked request.
@@ -20,6 +21,12 @@ local KEPT = {
   ["x-ratelimit-limit"] = "txn.headgate_limit",
   ["x-ratelimit-remaining"] = "txn.headgate_remaining",
   ["x-ratelimit-reset"] = "txn.headgate_reset",
+  ["x-ratelimit-limit-requests"] = "txn.headgate_limit_requests",
+  ["x-ratelimit-remaining-requests"] = "txn.headgate_remaining_requests",
+  ["x-ratelimit-reset-requests"] = "txn.headgate_reset_requests",
+  ["x-ratelimit-limit-tokens"] = "txn.headgate_limit_tokens",
+  ["x-ratelimit-remaining-tokens"] = "txn.headgate_remaining_tokens",
+  ["x-ratelimit-reset-tokens"] = "txn.headgate_reset_tokens",
   ["x-ratelimit-mode"] = "txn.headgate_mode",
   ["ratelimit"] = "txn.headgate_rate",
   ["ratelimit-policy"] = "txn.headgate_rate_policy",
@@ -30,11 +37,20 @@ local TOLD = {
   "Content-Type",
   "Cache-Control",
   "Retry-After",
+  "Retry-After-Ms",
+  "X-Should-Retry",
+  "Vary",
   "X-RateLimit-Policy",
   "X-RateLimit-Decision-Id",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "X-RateLimit-Limit-Requests",
+  "X-RateLimit-Remaining-Requests",
+  "X-RateLimit-Reset-Requests",
+  "X-RateLimit-Limit-Tokens",
+  "X-RateLimit-Remaining-Tokens",
+  "X-RateLimit-Reset-Tokens",
   "X-RateLimit-Mode",
   "RateLimit",
   "RateLimit-Policy",

@@ -88,7 +88,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
     'denied-clients.ts',
     'iso-time.ts',
   ],
-  'gateway/dialects': ['index.ts', 'shared/answer.ts'],
+  'gateway/dialects': ['index.ts', 'shared/denial-body.ts', 'shared/retry.ts'],
   'gateway/http2': ['header-block.ts', 'server.ts', 'stream.ts'],
   'gateway/keys': [
     'key-book.ts',

@@ -19,6 +19,7 @@ export function policyFileContext(keyFile = '[]'): TestContext {
   return {
     cloudflare: { checked: '2026-11-01', ranges: [CLOUDFLARE_RANGE] },
     readKeyFile: (name) => readKeyFile(keyFile, name),
+    readPage: (name) => `<p>${name} {seconds}</p>`,
   };
 }
 

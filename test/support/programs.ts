@@ -136,6 +136,18 @@ const OTHERS = {
     ),
     file: 'mcp/__init__.py',
   },
+  /** The SDKs of OpenAI and Anthropic. */
+  'llm-clients': {
+    from: 'pip',
+    requirements: [
+      ...['openai==3.57.0', 'anthropic==2.14.0', 'annotated-types==0.8.0', 'anyio==4.16.0'],
+      ...['docstring_parser==0.18.0', 'h11==0.16.0', 'httpcore2==2.16.2', 'httpx2==2.16.2'],
+      ...['idna==3.20', 'jiter==0.19.0', 'opentelemetry-api==1.45.2', 'pydantic==2.14.4'],
+      ...['pydantic_core==2.50.5', 'sniffio==1.3.1', 'truststore==0.10.5'],
+      ...['typing-inspection==0.4.5', 'typing_extensions==4.16.0'],
+    ],
+    file: 'openai/__init__.py',
+  },
   shellcheck: debian('shellcheck'),
   bwrap: debian('bubblewrap'),
   umoci: debian('umoci'),

@@ -116,11 +116,13 @@ default:
 `,
   },
   answers: {
-    text: 'The form of headers and bodies. Nothing here changes which requests are denied.',
+    text: '[The form of headers and bodies](policy-file.md#the-form-of-answers). Nothing here changes which requests are denied.',
     example: `answers:
   reset: delta
   retry_after_jitter_seconds: 10
   body: problem+json
+  text: 'Too many requests. Come back in {seconds} seconds, or write to us about {id}.'
+  page: denied.html
 `,
   },
   'answers.cors': {
@@ -136,7 +138,7 @@ default:
   - name: completions
     match: { method: POST, path: /v1/* }
     limits: [600/1min]
-    answers: { body: openai }
+    answers: { body: openai, headers: openai }
 `,
   },
   'policies[].match.mcp': {

@@ -75,7 +75,7 @@ const RUNNING_FINDINGS = {
     'Start the proxy, or correct the URL.',
   ),
   'not-limited': error(
-    'The response has no `X-RateLimit-*` header: the proxy does not ask headgate for this URL, or NGINX does not add the headers, because the location has own `add_header` lines. Traefik and APISIX show them on denials only.',
+    'The response has no `X-RateLimit-*` header: the proxy does not ask headgate for this URL, its policy has `headers: off`, or NGINX does not add the headers, because the location has own `add_header` lines. Traefik and APISIX show them on denials only.',
     'Check that the location or route of this URL has the check, and that the proxy has loaded the file.',
   ),
   'headers-not-shown': note(

@@ -1,5 +1,5 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
-import type { AnswerStyle } from './answer-style.ts';
+import type { AnswerStyle, HeaderForm } from './answer-style.ts';
 import { multiplied } from './counting/largest-limit.ts';
 import {
   describeQuota,
@@ -65,6 +65,8 @@ export interface Policy {
   readonly settles: boolean;
   /** Undefined: as the policy file says for all. */
   readonly answers: AnswerStyle | undefined;
+  /** How clients are told its limits. With `off` they learn no number of them. */
+  readonly headers: HeaderForm;
 }
 
 export interface LimitDefinition extends Quota {
@@ -74,14 +76,12 @@ export interface LimitDefinition extends Quota {
   readonly afterwards?: Afterwards | undefined;
 }
 
-export interface PolicyDefinition {
+export interface PolicyDefinition extends Partial<Pick<Policy, 'mode' | 'answers' | 'headers'>> {
   readonly name: string;
-  readonly mode?: PolicyMode;
   readonly cost: number;
   readonly limits: readonly LimitDefinition[];
   readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
   readonly onStoreFailure: StoreFailureMode;
-  readonly answers?: AnswerStyle | undefined;
 }
 
 /** The factors by which a limit is multiplied if it counts more than one client. */
@@ -93,11 +93,11 @@ export interface Factors {
 }
 
 export function compilePolicy(definition: PolicyDefinition, factors: Factors): Policy {
-  const { name, mode = 'enforce', onStoreFailure, answers } = definition;
+  const { name, mode = 'enforce', onStoreFailure, answers, headers = 'standard' } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
   const unfinished = { lookback: NO_LOOKBACK, settles: false };
-  const policy = { name, mode, limits, plans, onStoreFailure, answers, ...unfinished };
+  const policy = { name, mode, limits, plans, onStoreFailure, answers, headers, ...unfinished };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(

@@ -3,7 +3,8 @@ import type { AnswerStyle } from '../core/answer-style.ts';
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { type Naming, withDenial } from '../core/denial-naming.ts';
-import { contentType, denialBody, retryAfterSeconds } from '../dialects/shared/answer.ts';
+import { contentType, denialBody } from '../dialects/shared/denial-body.ts';
+import { waitAfter } from '../dialects/shared/retry.ts';
 import {
   type AnswerEvents,
   type AnsweredCall,
@@ -194,7 +195,7 @@ function quotaHeaders(
 
 function denialHeaders(decision: Decision, style: AnswerStyle): readonly string[] {
   const id = decision.denial?.id;
-  const seconds = retryAfterSeconds(decision, style);
+  const seconds = waitAfter(decision, style)?.seconds;
   return [
     ...['Content-Type', contentType(style)],
     ...(seconds === undefined ? [] : ['Retry-After', String(seconds)]),
@@ -206,6 +207,5 @@ function denialHeaders(decision: Decision, style: AnswerStyle): readonly string[
 const STATUS = 429;
 
 function bodyOf(decision: Decision, style: AnswerStyle): string {
-  const seconds = retryAfterSeconds(decision, style);
-  return denialBody(decision, style, { status: STATUS, retryAfterSeconds: seconds });
+  return denialBody(decision, { style, status: STATUS, wait: waitAfter(decision, style) });
 }

@@ -11,9 +11,12 @@ const MOST_PATHS = 20;
 export type PolicyPaths = ReturnType<typeof policyPaths>;
 
 /** Lists the paths of policies for this host, without the path of the URL. */
-export function policyPaths({ entries }: ValidFile, { url, host }: Target) {
+export function policyPaths({ answers, entries }: ValidFile, { url, host }: Target) {
   const name = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
-  const named = entries.filter((entry) => concerns(entry, name)).flatMap(namedPaths);
+  const isShown = (entry: PolicyEntry) => (entry.answers?.headers ?? answers.headers) !== 'off';
+  const named = entries
+    .filter((entry) => isShown(entry) && concerns(entry, name))
+    .flatMap(namedPaths);
   const isPattern = ({ written }: NamedPath) => /\/(:|\*$)/.test(written);
   const plain = new Map(
     named.filter((each) => !isPattern(each)).map(({ target, policy }) => [target, policy]),

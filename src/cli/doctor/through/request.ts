@@ -24,8 +24,10 @@ export async function send(target: Target, claims: Claims = [], method: 'GET' | 
     const status = response.statusCode ?? 0;
     const reply = {
       status,
-      limit: numberIn(header('x-ratelimit-limit')),
-      remaining: numberIn(header('x-ratelimit-remaining')),
+      limit: numberIn(header('x-ratelimit-limit') ?? header('x-ratelimit-limit-requests')),
+      remaining: numberIn(
+        header('x-ratelimit-remaining') ?? header('x-ratelimit-remaining-requests'),
+      ),
       bypass: header('x-ratelimit-bypass'),
       mode: header('x-ratelimit-mode'),
       retryAfter: header('retry-after'),

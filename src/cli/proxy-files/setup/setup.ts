@@ -14,7 +14,7 @@ export interface SetupFile {
 }
 
 /** The policy file names none. */
-const NO_KEY_FILES = { readKeyFile: () => [] };
+const NO_KEY_FILES = { readKeyFile: () => [], readPage: () => '' };
 
 /** Throws a RangeError if the answers do not fit each other. */
 export function setupFiles(answers: Answers): SetupFile[] {

@@ -1,6 +1,9 @@
 /** How answers to clients look: the section of the file, and that of a policy. */
 import { z } from 'zod';
-import type { AnswerStyle } from '../../core/answer-style.ts';
+import { type AnswerStyle, HEADER_FORMS } from '../../core/answer-style.ts';
+import { templateOf } from '../../core/answer-template.ts';
+import { checkedText } from '../refinement.ts';
+import { checkedMessage, pageInOneLine } from './answer-texts.ts';
 import { corsSchema } from './cors-schema.ts';
 
 const ownKeys = {
@@ -16,6 +19,28 @@ const ownKeys = {
     .max(2_147_483_647)
     .optional()
     .describe('The code of an error of JSON-RPC. Default: -32023.'),
+  headers: z
+    .enum(HEADER_FORMS)
+    .optional()
+    .describe(
+      'The headers that tell limits, also of allowed requests: those of headgate and of the IETF draft, those of the API of OpenAI, or none. With off, clients learn no number of the limits of the policy. Default: standard.',
+    ),
+  text: checkedText(checkedMessage, {
+    title: 'text of 1 to 1000 characters',
+    examples: ['Come back in {seconds} s.'],
+  })
+    .optional()
+    .describe(
+      'In place of the message of a 429, in every form of body. {seconds}, {policy} and {id} stand for the wait, the policy that denies and the decision id. Default: what was limited, and when to try again.',
+    ),
+  page: checkedText(pageInOneLine, {
+    title: 'HTML, or the name of a file',
+    examples: ['denied.html'],
+  })
+    .optional()
+    .describe(
+      'In place of the body of a 429, for clients whose Accept names text/html: HTML, or the name of a file beside the policy file, of at most 8192 bytes in ASCII. It has the placeholders of text. Default: none.',
+    ),
 };
 
 /** Of a policy. What is left out is as in the section of the file. */
@@ -54,5 +79,12 @@ export function answerStyle(
     body: own.body ?? usualBody,
     cors: file.cors,
     jsonRpcCode: own.json_rpc_code ?? file.json_rpc_code,
+    headers: own.headers ?? file.headers,
+    text: template(own.text ?? file.text),
+    page: template(own.page ?? file.page),
   };
+}
+
+function template(text: string | undefined) {
+  return text === undefined ? undefined : templateOf(text);
 }

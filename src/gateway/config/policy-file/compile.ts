@@ -42,6 +42,7 @@ export function compilePolicies(
     const usualBody = entry.match?.mcp && MCP_BODY;
     const definition = {
       ...{ name, mode, cost, onStoreFailure: on_store_failure },
+      headers: entry.answers?.headers ?? answers.headers ?? 'standard',
       answers:
         entry.answers || usualBody ? answerStyle(answers, entry.answers, usualBody) : undefined,
       limits: limits.map(toLimitDefinition),

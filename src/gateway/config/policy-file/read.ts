@@ -100,6 +100,7 @@ export function validateFiles(
       const keys = read(keyFile, NAMED_BY_POLICIES);
       return readKeyFile(keys, displayName(keyFile), dirname(path));
     },
+    readPage: (name) => read(resolve(dirname(path), name), NAMED_BY_ANSWERS),
   });
   const ranges = { cloudflare: cloudflare.ranges };
   const mistakes = valid.place(settleTokenMistakes(valid.file, ranges));
@@ -111,6 +112,7 @@ const NAMED_BY_SETTING = '--policies or HEADGATE_POLICIES names the policy file'
 const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
 const NAMED_BY_POLICIES =
   'identity.api_key.keys names it, relative to the folder of the policy file';
+const NAMED_BY_ANSWERS = 'answers.page names it, relative to the folder of the policy file';
 
 /** Unlike in a policy file, a range cannot be the name `cloudflare`, which is this list. */
 const range = addressRange.transform(

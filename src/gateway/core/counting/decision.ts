@@ -29,6 +29,11 @@ export interface BindingQuota {
   readonly isNeverMet?: true;
 }
 
+export interface ByUnit {
+  readonly requests?: BindingQuota | undefined;
+  readonly tokens?: BindingQuota | undefined;
+}
+
 export interface Denial extends Denied {
   readonly id: string;
   readonly traceId?: string | undefined;
@@ -62,6 +67,8 @@ export interface Decision {
   readonly policy: string;
   readonly binding: BindingQuota | undefined;
   readonly limits: readonly Limit[];
+  /** The strictest limit of each unit that LLM clients are told of, if the most specific policy has their headers. */
+  readonly byUnit?: ByUnit;
   readonly denial?: Denial;
   /** How the answer looks, if the request was denied. Undefined: as the policy file says for all. */
   readonly answers?: AnswerStyle | undefined;
@@ -91,19 +98,34 @@ export function decide(groups: readonly Counted[], isDenied = groups.some(isDeny
   const binding = bindingIn(groups, isDenied);
   if (binding === undefined) return withoutCount(groups, isDenied);
   const { descriptor, state, group } = binding;
-  const { source, key, cost } = descriptor;
-  const nowMs = group.result?.nowMs ?? 0;
-  return {
+  const quota = quotaOf(binding);
+  const decision: Decision = {
     verdict: isDenied ? 'deny' : 'allow',
     reason: isDenied ? 'over_limit' : 'within_limits',
     mode: group.mode,
-    policy: source.policy.name,
-    binding:
-      isDenied && state.limit < cost
-        ? { limit: source, state, nowMs, key, isNeverMet: true }
-        : { limit: source, state, nowMs, key },
+    policy: descriptor.source.policy.name,
+    binding: isDenied && state.limit < descriptor.cost ? { ...quota, isNeverMet: true } : quota,
     limits: limitsOf(groups),
   };
+  if (decision.limits[0]?.policy.headers !== 'openai') return decision;
+  return { ...decision, byUnit: byUnit(groups, quota) };
+}
+
+function quotaOf({ descriptor, state, group }: Binding): BindingQuota {
+  const { source, key } = descriptor;
+  return { limit: source, state, nowMs: group.result?.nowMs ?? 0, key };
+}
+
+/** Of the unit of the binding limit it is that one, so that a denial tells why. */
+function byUnit(groups: readonly Counted[], binding: BindingQuota): ByUnit {
+  const strictest = (unit: string | undefined): BindingQuota | undefined => {
+    const isShown = ({ policy, afterwards }: Limit) =>
+      policy.headers !== 'off' && afterwards?.unit === unit;
+    if (isShown(binding.limit)) return binding;
+    const found = bindingIn(groups, false, isShown);
+    return found && quotaOf(found);
+  };
+  return { requests: strictest(undefined), tokens: strictest('tokens') };
 }
 
 function isDenying({ result, mode }: Counted): boolean {
@@ -146,7 +168,11 @@ interface Binding {
  * If denied, the limit of a denying group with the longest wait; if admitted, the one with the least remaining fraction. The
  * first of equals, but of the two names of a client the one with less remaining, or else the current one.
  */
-function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | undefined {
+function bindingIn(
+  groups: readonly Counted[],
+  isDenied: boolean,
+  isMeant?: (limit: Limit) => boolean,
+): Binding | undefined {
   let binding: Binding | undefined;
   let strictest = Number.NEGATIVE_INFINITY;
   for (const group of groups) {
@@ -155,6 +181,7 @@ function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | und
     for (let i = 0; i < states.length; i++) {
       const [descriptor, state] = [group.descriptors[i], states[i]];
       if (state === undefined || descriptor === undefined) continue;
+      if (isMeant?.(descriptor.source) === false) continue;
       const strictness = isDenied ? waitOf(state, descriptor) : -fractionLeft(state);
       const isEqual = strictness === strictest;
       if (strictness > strictest || (isEqual && isNoLessStrict(descriptor, state, binding))) {

@@ -26,7 +26,7 @@ export type RequestLine = Pick<
   'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
 > & { readonly headers?: HeaderFields | undefined };
 
-export interface Circumstances {
+interface Circumstances {
   readonly modes?: PolicyModes | undefined;
   readonly isTrustedProxy?: boolean | undefined;
   readonly trace?: Trace | undefined;

@@ -150,6 +150,7 @@ describe('identity', () => {
       'invalid-value identity.api_key.keys[0].sha256',
     ]);
     const context = {
+      readPage: () => '',
       readKeyFile: () => {
         throw new FileError([]);
       },

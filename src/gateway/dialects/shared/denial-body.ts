@@ -1,0 +1,139 @@
+/** What a denial says in its body. */
+import type { AnswerStyle } from '../../core/answer-style.ts';
+import { filled } from '../../core/answer-template.ts';
+import type { Decision } from '../../core/counting/decision.ts';
+import { isHidden } from './limit-headers.ts';
+import { REFUSALS } from './refusals.ts';
+import type { Wait } from './retry.ts';
+
+const CONTENT_TYPES = {
+  json: 'application/json',
+  'problem+json': 'application/problem+json',
+  'json-rpc': 'application/json',
+  openai: 'application/json',
+};
+
+export function contentType(style: AnswerStyle): string {
+  return CONTENT_TYPES[style.body];
+}
+
+export interface DenialTerms {
+  readonly style: AnswerStyle;
+  readonly status: number;
+  /** Undefined if no wait helps. */
+  readonly wait: Wait | undefined;
+}
+
+/** Ends with a line break, so that a terminal's prompt starts on a new line. */
+export function denialBody(decision: Decision, terms: DenialTerms): string {
+  const { style } = terms;
+  const known = REFUSALS[decision.reason] === undefined ? terms : { ...terms, wait: undefined };
+  const json = JSON.stringify(BODIES[style.body](decision, known));
+  // NGINX gets the body in a header.
+  return style.text === undefined ? `${json}\n` : `${json.replaceAll(BEYOND_ASCII, escaped)}\n`;
+}
+
+const BEYOND_ASCII = /[^ -~]/g;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** HTML in place of the body. Undefined if there is no page for this denial. */
+export function denialPage(decision: Decision, { style, wait }: DenialTerms): string | undefined {
+  const page = style.page && filled(style.page, valuesOf(decision, wait), asHtml);
+  return page && `${page}\n`;
+}
+
+function asHtml(value: string): string {
+  return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function valuesOf({ policy, denial }: Decision, wait: Wait | undefined) {
+  return { seconds: wait?.seconds, policy, id: denial?.id ?? '' };
+}
+
+/** JSON leaves out what is undefined. */
+type Body = (decision: Decision, terms: DenialTerms) => object;
+
+const BODIES: Readonly<Record<AnswerStyle['body'], Body>> = {
+  json: (decision, terms) => ({
+    error: codeOf(decision),
+    message: messageOf(decision, terms),
+    policy: shownPolicy(decision, terms),
+    retry_after: terms.wait?.seconds,
+    ...namesOf(decision),
+  }),
+  'problem+json'(decision, terms) {
+    const policy = shownPolicy(decision, terms);
+    return {
+      type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
+      title: REFUSALS[decision.reason]?.title ?? 'Too Many Requests',
+      status: terms.status,
+      detail: messageOf(decision, terms),
+      'violated-policies': policy && [policy],
+      retry_after: terms.wait?.seconds,
+      ...namesOf(decision),
+    };
+  },
+  'json-rpc'(decision, terms) {
+    const code = REFUSALS[decision.reason]?.jsonRpcCode ?? terms.style.jsonRpcCode ?? RATE_LIMITED;
+    const data = {
+      retryAfterMs: terms.wait?.ms,
+      policy: shownPolicy(decision, terms),
+      ...namesOf(decision),
+    };
+    const error = { code, message: messageOf(decision, terms), data };
+    // The request's id is in its body, which proxies do not send. Some clients lose the message if there is no id at all.
+    return { jsonrpc: '2.0', id: null, error };
+  },
+  openai(decision, terms) {
+    const type = REFUSALS[decision.reason]?.openAiType ?? unitOf(decision);
+    const message = messageOf(decision, terms);
+    return { error: { message, type, param: null, code: codeOf(decision), ...namesOf(decision) } };
+  },
+};
+
+/** From draft-ietf-httpapi-ratelimit-headers-10, section 7. `about:blank` is from RFC 9457, section 4.2.1. */
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+/** The code of JSON-RPC that SEP-3304 proposes for rate limits of MCP. */
+const RATE_LIMITED = -32_023;
+
+function codeOf({ reason }: Decision): string {
+  if (REFUSALS[reason] !== undefined) return reason;
+  return reason === 'store_failure' ? 'rate_limit_unavailable' : 'rate_limit_exceeded';
+}
+
+/** OpenAI says `requests` or `tokens`, also of a request that is larger than the whole limit. */
+function unitOf({ binding }: Decision): string {
+  return binding === undefined ? 'server_error' : (binding.limit.afterwards?.unit ?? 'requests');
+}
+
+function shownPolicy(decision: Decision, { style }: DenialTerms): string | undefined {
+  const isOwn = REFUSALS[decision.reason] === undefined && !isHidden(decision, style);
+  return isOwn ? decision.policy : undefined;
+}
+
+function namesOf({ denial }: Decision) {
+  return { decision_id: denial?.id, trace_id: denial?.traceId };
+}
+
+function messageOf(decision: Decision, { style, wait }: DenialTerms): string {
+  const refusal = REFUSALS[decision.reason];
+  if (refusal !== undefined) return refusal.message;
+  const own = style.text && filled(style.text, valuesOf(decision, wait), (value) => value);
+  return own ?? whenAllowed(decision, style, wait);
+}
+
+function whenAllowed(decision: Decision, style: AnswerStyle, wait: Wait | undefined): string {
+  const { policy, binding } = decision;
+  const retry =
+    wait === undefined
+      ? 'It never allows this request.'
+      : `Try again in ${wait.seconds} second${wait.seconds === 1 ? '' : 's'}.`;
+  if (binding === undefined) return `Rate limiting is temporarily unavailable. ${retry}`;
+  if (!isHidden(decision, style))
+    return `Policy ${policy} allows ${binding.limit.description}. ${retry}`;
+  return wait === undefined ? 'This request is never allowed.' : `Too many requests. ${retry}`;
+}
