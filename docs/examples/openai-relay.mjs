@@ -15,7 +15,8 @@ const LONGEST_READ = 16 * 2 ** 20;
 
 const server = createServer(async (request, response) => {
   const { 'x-headgate-settle': token, 'content-length': _, ...headers } = request.headers;
-  const usage = { tokens: undefined };
+  // Errors cost nothing.
+  const usage = { tokens: 0 };
   // Also if the client hangs up. Without units it is charged as unknown, so aborting is never cheaper.
   response.on('close', () => {
     const units =
@@ -27,8 +28,9 @@ const server = createServer(async (request, response) => {
     response.writeHead(413, { Connection: 'close' }).end();
     return;
   }
-  const sent = ask(new URL(request.url, MODEL_URL), {
+  const sent = ask(MODEL_URL, {
     method: request.method,
+    path: request.url, // not as a URL: //example.com/ would be another server
     // Compressed answers could not be read.
     headers: { ...headers, 'accept-encoding': 'identity' },
   });
@@ -39,6 +41,7 @@ const server = createServer(async (request, response) => {
   sent.on('response', async (answer) => {
     // NGINX passes on each event at once.
     response.writeHead(answer.statusCode, { ...answer.headers, 'x-accel-buffering': 'no' });
+    if (answer.statusCode < 400) usage.tokens = undefined;
     const isStream = /^text\/event-stream/.test(answer.headers['content-type'] ?? '');
     const read = (chunks) => counted(chunks, isStream, usage);
     await pipeline(answer, read, response).catch(() => response.destroy());

@@ -113,9 +113,14 @@ describe.skipIf(inject('programs').nginx === undefined)('through NGINX', () => {
     expect(await left()).toBe(LIMIT - charged);
   });
 
-  test('answers 502 while the model server is down', async () => {
+  test('charges nothing for errors, and asks no server that a path names', async () => {
+    for (const path of ['/v1/nothing', '//127.0.0.1:1/v1/chat/completions']) {
+      expect(await answerOf({ messages }, path)).toMatchObject({ status: 404 });
+      expect(await left()).toBe(LIMIT - charged);
+    }
     await model[Symbol.asyncDispose]();
     expect(await answerOf({ messages })).toMatchObject({ status: 502 });
+    expect(await left()).toBe(LIMIT - charged);
   });
 });
 
