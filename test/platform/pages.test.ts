@@ -18,7 +18,16 @@ mv nginx.conf /etc/nginx; cd /etc/nginx
 nginx
 `;
 
-const PAGES: Readonly<Record<string, PageOptions & { readonly needs: readonly ProgramName[] }>> = {
+interface Page extends PageOptions {
+  readonly needs: readonly ProgramName[];
+  /** In docs/, if the key says more. */
+  readonly file?: string;
+}
+
+/** What `npm install` of the page puts there. */
+const SDK = `ln -s '${REPOSITORY}/node_modules' node_modules`;
+
+const PAGES: Readonly<Record<string, Page>> = {
   'quickstart/nginx.md': { needs: ['nginx'], before: NGINX },
   'quickstart/envoy.md': { needs: ['envoy'], before: 'application &' },
   'quickstart/envoy-ratelimit.md': { needs: ['envoy'], before: 'application &' },
@@ -28,9 +37,11 @@ const PAGES: Readonly<Record<string, PageOptions & { readonly needs: readonly Pr
   'quickstart/traefik.md': { needs: [] },
   'quickstart/apisix.md': { needs: [] },
   'quickstart/haproxy.md': { needs: ['haproxy'], before: 'application &' },
+  'agents.md with Envoy': { file: 'agents.md', needs: ['envoy'], without: 'caddy', before: SDK },
+  'agents.md with Caddy': { file: 'agents.md', needs: ['caddy'], without: 'envoy', before: SDK },
 };
 
-describe.each(Object.entries(PAGES))('%s', (name, { needs, ...options }) => {
+describe.each(Object.entries(PAGES))('%s', (name, { needs, file = name, ...options }) => {
   const programs = inject('programs');
   const isRunnable = canSeal && needs.every((program) => programs[program] !== undefined);
 
@@ -38,7 +49,7 @@ describe.each(Object.entries(PAGES))('%s', (name, { needs, ...options }) => {
     'every command works, and prints what the page shows',
     () => {
       const own = Object.fromEntries(needs.map((program) => [program, program]));
-      const samples = runPage(name, { programs: own, ...options });
+      const samples = runPage(file, { programs: own, ...options });
       for (const sample of samples) expect(prints(sample), sample.printed).toBe(true);
     },
     180_000,

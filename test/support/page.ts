@@ -3,8 +3,9 @@
  *
  * - A block whose fence names a file, as in "```yaml policies.yaml", is that file. A "```diff FILE" is a file of the
  *   reader: it is there from the start, without the lines that begin with a plus.
- * - The commands of "```sh" run one block after the other in one shell. If one ends in `&`, the next block runs when
- *   headgate (8080, or 8081 with HEADGATE_PORT=off) or the proxy (8000) accepts connections; after `-s reload`, when the old workers of NGINX are gone.
+ * - The commands of "```sh" run one block after the other in one shell. If one ends in `&`, the next block runs when the
+ *   port in the comment behind it, or else that of the proxy (8000), accepts connections; after `-s reload`, when the old
+ *   workers of NGINX are gone.
  * - A "```text" after commands is a part of what they print. A line `...` stands for any lines. Numbers and ids change
  *   from run to run, so words with digits, long words and the width of gaps are not compared.
  * - Every other block is not run: "```console" is for what the machine of the tests does not have.
@@ -45,6 +46,8 @@ export interface PageOptions {
   readonly programs?: Readonly<Record<string, ProgramName | undefined>>;
   /** Commands that start what the reader has. */
   readonly before?: string;
+  /** Blocks of commands that name it do not run: the page has other ones to choose in their place. */
+  readonly without?: string;
 }
 
 /** What a block of commands printed, and what the page says that it prints. */
@@ -57,8 +60,11 @@ const END_OF_BLOCK = '=== end of block ===';
 const AT_MOST_MS = 120_000;
 
 /** `name` is a path in docs/. Throws if a command fails. */
-export function runPage(name: string, { programs = {}, before = '' }: PageOptions = {}): Sample[] {
-  const blocks = blocksOf(readFileSync(join(DOCS, name), 'utf8'));
+export function runPage(name: string, options: PageOptions = {}): Sample[] {
+  const { programs = {}, before = '', without } = options;
+  const blocks = blocksOf(readFileSync(join(DOCS, name), 'utf8')).filter(
+    ({ language, text }) => language !== 'sh' || !isNamed(without, text),
+  );
   const folder = mkdtempSync(join(tmpdir(), 'headgate-page-'));
   try {
     const script = ['ip link set lo up', 'set -e', ...ownFiles(blocks), before, FUNCTIONS];
@@ -118,9 +124,11 @@ function commandsOf({ language, file, text }: Block): string {
   ].join('\n');
 }
 
-function startedPort(commands: string): number {
-  if (!commands.includes('headgate serve')) return 8000;
-  return commands.includes('HEADGATE_PORT=off') ? 8081 : 8080;
+const isNamed = (program: string | undefined, commands: string) =>
+  program !== undefined && new RegExp(`^${program} `, 'm').test(commands);
+
+function startedPort(commands: string): string {
+  return / & +#.*?127\.0\.0\.1:(\d+)/.exec(commands)?.[1] ?? '8000';
 }
 
 function writing(file: string, text: string): string {
