@@ -158,7 +158,8 @@ test('the headers of MCP calls that the log lacks are named, if policies match b
   const mcp = (text: string) =>
     `}, { name: call, match: { path: /mcp, mcp: ${text} }, limits: [9/1h]`;
   const rest = ', so MCP calls counted as calls without headers (none) where these are needed';
-  const policy = mcp('{ method: tools/call, name: a }');
+  const without = mcp('{ method: none }').replace('call', 'rest');
+  const policy = mcp('{ method: tools/call, name: a }') + without;
   expect(notes({ policy })[0]).toBe(
     `The log does not say mcp-method, mcp-name, mcp-protocol-version${rest}. If it has them, use --map header:NAME=FIELD for each.`,
   );
