@@ -262,6 +262,54 @@ function withUser(text: string): string {
     .replace('X-Headgate-Secret: ""', 'X-User: someone\n          X-Headgate-Secret: ""');
 }
 
+/** Policies for MCP calls, whose headers no shipped file passes on. */
+const OF_CALLS = `version: 1
+default: { limits: [100/1h] }
+policies:
+  - { name: search, match: { path: /mcp, mcp: { method: tools/call, name: search } }, limits: [5/1h] }
+  - { name: rest, match: { path: /mcp, mcp: { method: none } }, limits: [5/1h] }
+`;
+
+describe('a file that does not pass on', () => {
+  /** What doctor says of the shipped file of NGINX, for these policies. */
+  const problems = async (policies: string, shipped: (text: string) => string) => {
+    const file = fileWith(shipped(readFileSync('deploy/nginx/nginx.conf', 'utf8')));
+    const args = ['--policies', fileWith(policies), '--proxy-file', file];
+    const { findings } = await diagnose(args, { ...(await freePorts()), HEADGATE_PORT: '8080' });
+    return findings.map(({ id, problem }) => `${id}: ${problem}`);
+  };
+  const asShipped = (text: string) => text;
+
+  test('headers of MCP calls', async () => {
+    expect(await problems(OF_CALLS, asShipped)).toContain(
+      'mcp-header-not-passed: nginx does not pass mcp-method on to headgate',
+    );
+  });
+  test('headers of browsers', async () => {
+    const policies = `version: 1
+answers: { cors: { origins: [https://app.example.com] } }
+default: { limits: [100/1h] }
+`;
+    const found = await problems(policies, (text) =>
+      text.replaceAll(/^.*Origin \$http_origin;$/gm, ''),
+    );
+    expect(found).toContain('cors-header-not-passed: origin does not reach headgate');
+  });
+  test('or compares no headers that it passes on', async () => {
+    const vouched = OF_CALLS.replace(
+      'default:',
+      'identity: { verified_headers: [mcp-method, mcp-name] }\ndefault:',
+    );
+    const passing = 'proxy_set_header Mcp-Method $http_mcp_method;';
+    const found = await problems(vouched, (text) =>
+      text.replaceAll('proxy_set_header Origin', `${passing} proxy_set_header Origin`),
+    );
+    expect(found).toContain(
+      'mcp-header-not-compared: nginx does not compare mcp-method with the body',
+    );
+  });
+});
+
 describe.each(PROXIES)('the file of %s', (proxy) => {
   const written = withUser(proxyConfigOf(proxy, POLICIES));
   const isEnvoy = proxy.startsWith('envoy');
@@ -844,7 +892,7 @@ describe('routes of other proxies that go round headgate', () => {
   const router = (name: string, rest: string) =>
     `    ${name}:\n      entryPoints: [web]\n      service: application\n      ${rest}\n`;
   const ASKING = router('asking', 'middlewares: [headgate]\n      rule: PathPrefix(`/`)');
-  const CHECK = 'x-tenant,traceparent,x-user';
+  const CHECK = 'x-tenant,traceparent,origin,access-control-request-method,accept,x-user';
 
   /** The problem and line of the finding, if there is one. */
   async function wayRound(proxy: string, [from, to]: readonly [string, string]) {
@@ -1262,6 +1310,12 @@ policies:
     });
     await using right = await startSite(keys);
     expect((await through(right)).findings.at(-1)?.problem).toContain('; x-api-key reached it');
+  });
+
+  test('tells which headers of MCP calls do not reach the gateway', async () => {
+    await using site = await startSite(OF_CALLS);
+    const diagnosis = await through(site);
+    expect(diagnosis.last).toContain('mcp-header-lost');
   });
 
   test('says what it could not examine', async () => {
