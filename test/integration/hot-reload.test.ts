@@ -337,6 +337,28 @@ describe.concurrent('the policies are reloaded', () => {
     await hasLimit(gateway, 99, { 'x-api-key': 'two' });
   });
 
+  test('when a page of denials changes, unless it is too long', async ({ expect }) => {
+    using folder = newFolder();
+    const [file, page] = [folder.path('policies.yaml'), folder.path('denied.html')];
+    const limits = 'default: { limits: [1/1h] }';
+    writeFileSync(file, `{ version: 1, answers: { page: denied.html }, ${limits} }`);
+    writeFileSync(page, '<p>one');
+    await using gateway = await startWith(file);
+    const headers = { ...newClient(), accept: 'text/html' };
+    const shown = async () => (await call(gateway.url, '/envoy/a', { headers })).body.trim();
+    const shows = (text: string) =>
+      eventually(shown, (now) => now === text, WITHIN_MS, `the page ${text}`);
+    await shows('<p>one');
+    writeFileSync(page, '<p>two');
+    await shows('<p>two');
+    writeFileSync(page, `<p>${'x'.repeat(9_000)}`);
+    await gateway.printed(/policies_refused.*the maximum is 8192/);
+    expect(await shown()).toBe('<p>two');
+    rmSync(page);
+    await gateway.printed(/policies_refused.*denied\.html: does not exist/);
+    expect(await shown()).toBe('<p>two');
+  });
+
   test('when the file of the Cloudflare networks changes', async ({ expect }) => {
     using folder = newFolder();
     const [file, ranges] = [folder.path('policies.yaml'), folder.path('ranges.yaml')];

@@ -31,11 +31,18 @@ export function sentence(issue: z.core.$ZodIssue, path: Path): string {
   }
 }
 
+/** YAML reads `*` and other characters at the start as something else. */
+function inList(text: string): string {
+  return /^[\w./-][^,[\]{}#]*$/.test(text) ? text : JSON.stringify(text);
+}
+
 function remedyFor({ expected, input }: z.core.$ZodIssueInvalidType): string {
   if (expected === 'array' && typeof input === 'string' && /^-\S/.test(input)) {
     return `, write a blank behind each dash, as in "- ${input.slice(1).split(/\s/, 1)}"`;
   }
-  if (expected === 'array' && typeof input !== 'object') return `, write [${input}]`;
+  if (expected === 'array' && typeof input !== 'object') {
+    return `, write [${inList(String(input))}]`;
+  }
   if (expected === 'array' && input !== null) return ', begin each entry with "- "';
   if (expected === 'object' && typeof input === 'string') {
     const [, method, path] = /^(?:([A-Z]+)\s+)?(\/\S*)$/.exec(input) ?? [];
