@@ -18,6 +18,7 @@ const PAGE =
   PAGE_START + 'x'.repeat(FILLED - PAGE_START.length - 6 + '{seconds}{policy}{id}'.length);
 const POLICIES = `
 version: 1
+answers: { cors: { origins: [https://app.example.com] } }
 default: { limits: [1000/1h] }
 policies:
   - name: model
@@ -35,7 +36,10 @@ policies:
       text: 'Zu "schnell" – {seconds} ✋'
       page: ${JSON.stringify(PAGE)}
 `;
-const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+const BROWSER = {
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  origin: 'https://app.example.com',
+};
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-answers-'));
 const policyFile = join(folder, 'policies.yaml');
@@ -127,7 +131,8 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
     expect(page.status).toBe(429);
     expect(page.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
-      vary: 'Accept',
+      vary: 'Accept, Origin',
+      'access-control-allow-origin': BROWSER.origin,
     });
     const { 'x-ratelimit-decision-id': id, 'retry-after': seconds } = page.headers;
     expect(page.body.trimEnd().length).toBeGreaterThan(8_000);
@@ -135,7 +140,10 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
       `<title>Zu schnell &#8211; shop</title><p>In ${seconds} s. ${id}xxx`,
     );
     const other = await get('/shop', { accept: '*/*' });
-    expect(other.headers).toMatchObject({ 'content-type': 'application/json', vary: 'Accept' });
+    expect(other.headers).toMatchObject({
+      'content-type': 'application/json',
+      vary: 'Accept, Origin',
+    });
     expect(JSON.parse(other.body).message).toBe(
       `Zu "schnell" – ${other.headers['retry-after']} ✋`,
     );
