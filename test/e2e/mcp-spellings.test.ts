@@ -148,11 +148,12 @@ describe.each(TRIALS.map((trial, i) => ({ ...trial, i })))('$name', ({ i, ...tri
     expect(denied).toBeGreaterThan(100);
 
     const { status = 200 } = trial;
-    const before = server.ran(OTHER_TOOL);
     const others = [OTHER_TOOL, encoded(OTHER_TOOL), `${OTHER_TOOL}  `].map(namedCall);
     for (const call of others)
       expect(statusOf(await answerTo(url, bytesOf(call, -1)))).toBe(status);
-    if (status === 200) expect(server.ran(OTHER_TOOL)).toBe(before + others.length);
+    // A spelling that ended without an answer may still run the other tool, so it has another index.
+    const ran = server.ranFor(OTHER_TOOL).filter((at) => at === '-1');
+    if (status === 200) expect(ran).toHaveLength(others.length);
   });
 });
 

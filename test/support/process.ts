@@ -55,8 +55,13 @@ export function startProcess(
       while (true) {
         const match = pattern.exec(text);
         if (match !== null) return match;
-        if (hasExited(child))
+        if (hasExited(child)) {
+          // Its last output may still be on its way.
+          await exited;
+          const last = pattern.exec(text);
+          if (last !== null) return last;
           throw new Error(`${command} ended before it printed ${pattern}:\n${text}`);
+        }
         const heard = new AbortController();
         const next = { signal: heard.signal };
         const data = [once(child.stdout, 'data', next), once(child.stderr, 'data', next)];

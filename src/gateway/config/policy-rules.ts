@@ -136,8 +136,8 @@ export const POLICY_RULES = {
     'Correct it, unless it belongs to an extension.',
   ),
   'mcp-half-verified': warning(
-    '`identity.verified_headers` lists one of `mcp-method` and `mcp-name`, and headgate believes a proxy that compares both with the body.',
-    'List both, or neither.',
+    '`identity.verified_headers` lists one of `mcp-method` and `mcp-name`, and headgate believes only a proxy that compares both with the body of every call.',
+    'List both if each call passes an Envoy with all parts of `deploy/envoy/mcp.yaml`, or a proxy that compares as much. Otherwise neither.',
   ),
   'unsafe-trust': warning(
     'A trusted or exempt range has more public addresses than any single operator. Addresses of other people are among them.',

@@ -50,6 +50,6 @@ function halfVerified({ identity: { verified_headers: verified } }: ValidFile): 
   const [one, other] = [MCP_METHOD, MCP_NAME].filter((name) => verified.includes(name));
   if (one === undefined || other !== undefined) return [];
   const path = ['identity', 'verified_headers', verified.indexOf(one)];
-  const message = `${one} alone has no effect on policies for MCP calls: list mcp-method and mcp-name if the proxy compares both with the body, or remove it`;
+  const message = `${one} alone has no effect on policies for MCP calls: list mcp-method and mcp-name if the proxy compares both with the body of every call, or remove it`;
   return [{ rule: 'mcp-half-verified', path, message }];
 }

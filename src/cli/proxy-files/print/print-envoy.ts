@@ -54,7 +54,7 @@ function envoyRegions(
       ...passed.filter((name) => !alwaysSent.includes(name)).map(allowed),
       ...owned.flatMap((name) => [
         isMcpHeader(name)
-          ? `# An earlier filter must compare ${name} with the body: envoy.filters.http.mcp with VERIFY. Then add this line:`
+          ? `# Only with all parts of deploy/envoy/mcp.yaml that begin with "# mcp:", ${name} says what the body says. Then add this line:`
           : `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
         `#${allowed(name)}`,
       ]),

@@ -166,8 +166,8 @@ export const PROXY_FILE_FINDINGS = {
     'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file. In Envoy, an earlier filter must remove or overwrite it, whatever the request: docs/recipes/plans-from-a-token.md shows one.',
   ),
   'mcp-header-not-compared': error(
-    '`identity.verified_headers` says that the proxy compares the headers of MCP calls with their bodies, but it passes on what the client sends. So a client of an old revision can name a cheap tool in the headers and call another one.',
-    'Remove `mcp-method` and `mcp-name` from `identity.verified_headers`: servers of MCP 2026-07-28 compare the headers themselves, and other calls count for `method: none`. Only Envoy can compare them, by the filter `envoy.filters.http.mcp` with `attribute_source: VERIFY` before the check.',
+    '`identity.verified_headers` says that the proxy compares the headers of MCP calls with their bodies, and the file does not show that. If it does not, a client of an old revision can name a cheap tool in the headers and call another one.',
+    'Remove `mcp-method` and `mcp-name` from `identity.verified_headers`: servers of MCP 2026-07-28 compare the headers themselves, and other calls count for `method: none`. Or take over all parts between `# mcp:` and `# mcp: end` of `deploy/envoy/mcp.yaml`, unchanged, with your path: only with all of them Envoy compares every call. Its filter for MCP alone does not, whatever its `attribute_source`.',
   ),
   'secret-not-sent': error(
     'The gateway has a `HEADGATE_PROXY_SECRET`, but the proxy sends no secret, or another one. headgate refuses its checks, so the proxy answers clients with 403.',

@@ -60,7 +60,7 @@ function headerFindings(
       : found('header-not-passed', file, `${name} does not reach headgate`);
   const fromClient = (name: string) =>
     isMcpHeader(name)
-      ? found('mcp-header-not-compared', file, `${proxy} does not compare ${name} with the body`)
+      ? found('mcp-header-not-compared', file, `${name} may differ from what the body says`)
       : found('header-from-client', file, `${name} is what the client sends`);
   return [
     ...needed.passed

@@ -50,10 +50,10 @@ export function shouldHave(name: string, headers: HeaderFields): boolean {
   return name !== MCP_NAME || NAMED_METHODS.has(methodOf(headers, false));
 }
 
-/** Undefined if there is none. */
+/** Undefined if there is none. Some proxies send an absent header empty. */
 export function nameOf(headers: HeaderFields): McpValue {
   const written = fieldOf(headers, MCP_NAME);
-  return written === undefined ? undefined : textOf(written);
+  return written === undefined || written === '' ? undefined : textOf(written);
 }
 
 export const MALFORMED = Symbol('malformed');
@@ -81,7 +81,6 @@ function faultOf(written: string | string[]): string | undefined {
   if (typeof written !== 'string' || written.includes(',')) return 'has several values, or a comma';
   if (written.length > LONGEST_VALUE) return `has more than ${LONGEST_VALUE} characters`;
   if (hasOuterBlank(written)) return 'has a blank at an end';
-  if (written === '') return 'is empty';
   return IN_ASCII.test(written) ? undefined : 'has a character that is not printable ASCII';
 }
 

@@ -358,7 +358,6 @@ policies:
     [{ ...CALL, 'mcp-name': 'a,b' }, 'mcp-name has several values, or a comma'],
     [{ ...CALL, 'mcp-name': 'x'.repeat(5_000) }, 'mcp-name has more than 4096 characters'],
     [{ ...CALL, 'mcp-name': ' a' }, 'mcp-name has a blank at an end'],
-    [{ ...CALL, 'mcp-name': '' }, 'mcp-name is empty'],
     [{ ...CALL, 'mcp-name': 'zoë' }, 'mcp-name has a character that is not printable ASCII'],
     [{ ...CALL, 'mcp-name': '=?base64?YR==?=' }, 'mcp-name is not in exact base64 of UTF-8'],
     [{ ...CALL, 'mcp-name': '=?base64?YQ?=' }, 'mcp-name is not in exact base64 of UTF-8'],

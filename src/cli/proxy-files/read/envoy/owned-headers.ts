@@ -2,15 +2,23 @@
 import { MCP_METHOD, MCP_NAME } from '../../../../gateway/core/mcp/mcp-call.ts';
 import { at, listAt, textAt } from '../yaml.ts';
 import { type Filter, filtersBefore, type Manager } from './config.ts';
+import { hasMcpParts, isMcpPart } from './mcp-parts.ts';
+import { levelsOf, settingsOf } from './route.ts';
 
 /** In lower case: those that the filters of each manager own. */
 export function ownedBefore(managers: readonly Manager[]): string[] {
-  const [first = [], ...others] = managers.map((manager) =>
-    filtersBefore(manager)
-      .filter(({ map, isConditional }) => !isConditional && at(map, 'disabled') !== true)
-      .flatMap(ownedBy),
-  );
+  const [first = [], ...others] = managers.map(ownedIn);
   return first.filter((name) => others.every((names) => names.includes(name)));
+}
+
+function ownedIn(manager: Manager): string[] {
+  const settings = levelsOf(manager).flatMap(settingsOf);
+  const isOff = ({ map, name }: Filter) =>
+    at(map, 'disabled') === true || settings.some(({ filter, isOff }) => isOff && filter === name);
+  const own = filtersBefore(manager)
+    .filter((filter) => !filter.isConditional && !isOff(filter) && !isMcpPart(filter))
+    .flatMap(ownedBy);
+  return hasMcpParts(manager) ? [...own, MCP_METHOD, MCP_NAME] : own;
 }
 
 /**
@@ -21,14 +29,7 @@ function ownedBy({ config }: Filter): string[] {
   const mutations = listAt(config, 'mutations', 'request_mutations').map(mutatedHeader);
   const script = textAt(config, 'default_source_code', 'inline_string') ?? '';
   const scripted = [...script.matchAll(SCRIPTED)].map(([, name]) => name);
-  const compared = isMcpFilter(config) ? [MCP_METHOD, MCP_NAME] : [];
-  return [...mutations, ...scripted, ...compared].flatMap((name) => name?.toLowerCase() ?? []);
-}
-
-/** It refuses calls whose headers and body differ. */
-function isMcpFilter(config: unknown): boolean {
-  const isMcp = /\.filters\.http\.mcp\.v\w+\.Mcp$/.test(textAt(config, '@type') ?? '');
-  return isMcp && textAt(config, 'attribute_source') === 'VERIFY';
+  return [...mutations, ...scripted].flatMap((name) => name?.toLowerCase() ?? []);
 }
 
 /** A script that does it under a condition counts, too: what a script does cannot be read. */

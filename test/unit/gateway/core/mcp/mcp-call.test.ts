@@ -49,7 +49,8 @@ describe('the name', () => {
     ['two values', 'a, b'],
     ['two values without a blank', 'a,b'],
     ['two values in a list', ['a', 'b']],
-    ['nothing', ''],
+    ['two empty values', ['', '']],
+    ['an empty value and another one', ', search'],
     ['a blank at the start', ' search'],
     ['a blank at the end', 'search\t'],
     ['letters beyond ASCII', 'zoë'],
@@ -69,7 +70,7 @@ describe('the name', () => {
     expect(nameOf({ 'mcp-name': written })).toBe(MALFORMED);
   });
 
-  test('is undefined without a header', () => {
-    expect(nameOf({})).toBeUndefined();
+  test.each([{}, { 'mcp-name': '' }])('is missing without a header: %o', (headers) => {
+    expect(nameOf(headers)).toBeUndefined();
   });
 });

@@ -34,6 +34,7 @@ describe('the closest policy decides', () => {
     ['tools/call', 'search_web_all', ['tools/call search_web_*']],
     ['tools/call', 'Search', ['tools/call']],
     ['tools/call', undefined, ['none']],
+    ['tools/call', '', ['none']],
     ['tools/list', undefined, ['tools/*']],
     ['tools/list', 'a, b', ['tools/*']],
     ['notifications/progress', undefined, ['notifications/*']],
@@ -64,4 +65,5 @@ test('strict calls without headers count for every policy of a tool', () => {
   );
   expect(calls()).toEqual(['none', 'tools/call a', 'to* b']);
   expect(calls('tools/call')).toEqual(['none', 'tools/call a', 'to* b']);
+  expect(calls('tools/call', '')).toEqual(['none', 'tools/call a', 'to* b']);
 });
