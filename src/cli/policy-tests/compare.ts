@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../gateway/core/is-record.ts';
+import { parsedJson } from '../../gateway/core/parsed-json.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
@@ -81,15 +82,7 @@ function compareBody(expected: Facts['body'], body: string): Comparison[] {
     const text = `contains ${JSON.stringify(contains)}`;
     found.push({ what: 'body', expected: text, actual: body.trimEnd() || NONE, isMet });
   }
-  return json === undefined ? found : [...found, ...compareJson('body', json, parsed(body))];
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+  return json === undefined ? found : [...found, ...compareJson('body', json, parsedJson(body))];
 }
 
 /** A map may have more fields than expected; lists and other values must be equal. */

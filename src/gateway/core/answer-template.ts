@@ -10,8 +10,6 @@ interface Values {
   readonly id: string;
 }
 
-export const PLACEHOLDERS: readonly (keyof Values)[] = ['seconds', 'policy', 'id'];
-
 export function templateOf(text: string): Template {
   return text.split(/\{(seconds|policy|id)\}/);
 }

@@ -1,5 +1,4 @@
 /** The port to proxies: parses the check that a proxy sends, and renders the answer that it needs. */
-
 import type { AnswerStyle } from './answer-style.ts';
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import type { Decision } from './counting/decision.ts';

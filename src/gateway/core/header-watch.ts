@@ -2,7 +2,6 @@
  * Reports a header that the policy file needs and that no request through a proxy has. If the proxy does not pass it on,
  * all its clients share one counter, and nothing else shows that. It may also be that no client sends the header.
  */
-
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import { type AddressSet, canonicalAddress } from './identity/address.ts';
 import { isMcpHeader, shouldHave } from './mcp/mcp-call.ts';

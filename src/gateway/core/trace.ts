@@ -1,5 +1,4 @@
 /** What a check compares and finds, for `explain`. Ordinary requests have no trace. */
-
 import type { ForwardedHeader } from './check-request.ts';
 import type { QuotaState } from './counting/store.ts';
 import type { ClientAccess, Listed } from './identity/access-lists.ts';

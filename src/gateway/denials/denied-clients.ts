@@ -46,11 +46,6 @@ const MAX_EARLIER_OF_ALL = 10_000;
 const TAG_LENGTH = 12;
 /** After so long without a denial, the count starts again. */
 const QUIET_MS = 600_000;
-const MALFORMED: ReadonlySet<Decision['reason']> = new Set([
-  'malformed_path',
-  'malformed_host',
-  'malformed_mcp',
-]);
 
 export interface DeniedClientsOptions {
   readonly now: () => number;
@@ -145,7 +140,7 @@ export class DeniedClients {
         ({ lastMs, latest }) =>
           lastMs >= sinceMs &&
           latest?.isReset === false &&
-          !MALFORMED.has(latest.recorded.decision.reason),
+          !latest.recorded.decision.reason.startsWith('malformed_'),
       )
       .sort((a, b) => b.count - a.count)
       .slice(0, most);

@@ -2,7 +2,6 @@
  * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio). In this mode the gateway can
  * have Envoy overwrite headers of the application's response, which HTTP mode cannot.
  */
-
 import type { AnswerStyle } from '../core/answer-style.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';

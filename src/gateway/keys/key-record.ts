@@ -2,6 +2,7 @@
 import { copyOf } from '../core/copied-text.ts';
 import { listedKeyPartition } from '../core/identity/partition.ts';
 import { isRecord } from '../core/is-record.ts';
+import { parsedJson } from '../core/parsed-json.ts';
 import { WITHOUT_CONTROLS } from '../core/printable.ts';
 import type { KeyRecord } from './stored-keys.ts';
 
@@ -27,7 +28,7 @@ export function recordText({ id, plan, endsMs, isBlocked, comment, addedMs }: Ke
 /** Undefined if gateways do not write such a text. */
 export function readRecord(digest: string, text: string): KeyRecord | undefined {
   if (text.length > LONGEST_RECORD) return undefined;
-  const fields = parsed(text);
+  const fields = parsedJson(text);
   if (!isRecord(fields)) return undefined;
   const { id, plan, ends, blocked = false, comment, added } = fields;
   const isReadable =
@@ -53,14 +54,6 @@ export function readRecord(digest: string, text: string): KeyRecord | undefined 
 /** The fields of a record that name the client. */
 export function clientOf(id: string): Pick<KeyRecord, 'id' | 'partition'> {
   return { id, partition: copyOf(listedKeyPartition(id)) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isPrintable(value: unknown, longest: number): value is string {

@@ -1,5 +1,4 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
-
 import type { AnswerStyle } from '../core/answer-style.ts';
 import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';

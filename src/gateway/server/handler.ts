@@ -1,5 +1,4 @@
 /** From a proxy's request to its answer: the same for checks over HTTP and gRPC, and for calls of the rate limit service. */
-
 import type { AnswerStyle } from '../core/answer-style.ts';
 import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';

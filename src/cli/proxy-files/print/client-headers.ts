@@ -1,6 +1,6 @@
 import {
-  allLimits,
   chargesAfterwards,
+  countedHeadersOf,
   type IdentitySection,
   mcpHeadersOf,
   reserveHeadersOf,
@@ -15,10 +15,7 @@ type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
 
 export function clientHeadersOf({ identity, fallback, entries }: Readings) {
   const { sources, api_key, verified_headers, forwarded_header } = identity;
-  const perHeader = [fallback, ...entries]
-    .flatMap(allLimits)
-    .filter(({ per }) => per.startsWith('header:'))
-    .map(({ per }) => per.slice('header:'.length));
+  const perHeader = countedHeadersOf([fallback, ...entries]);
   const ofCalls = mcpHeadersOf(entries);
   /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   const owned = new Set([

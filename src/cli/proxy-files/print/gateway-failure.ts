@@ -5,7 +5,6 @@
  * clear, which means that all servers read it the same way. Requests with other paths are refused too, if they have a
  * method of those policies.
  */
-
 import { pathRoutesOf } from '../../../gateway/config/policy-file/match.ts';
 import type { PolicyEntry, ValidFile } from '../../../gateway/config/policy-file/valid-file.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';

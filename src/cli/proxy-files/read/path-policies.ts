@@ -40,8 +40,7 @@ export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts
     compileMatcher(routes(false)),
     ...routes(true).map((route) => compileMatcher([route])),
   ];
-  const written = limiting.flatMap(({ match }) => (match?.mcp ? 'POST' : (match?.method ?? [])));
-  const methods = new Set(['GET', ...written]);
+  const methods = new Set(['GET', ...limiting.flatMap(({ match }) => match?.method ?? [])]);
   const known = new Map<string, readonly PathPolicy[]>();
   const find = (target: string) => {
     const { path } = canonicalPath(target, caseSensitive);

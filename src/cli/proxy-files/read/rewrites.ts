@@ -64,6 +64,6 @@ function isAsGood({ entry: other, path }: PathPolicy, entry: PolicyEntry): boole
 }
 
 function allowsGet({ match }: PolicyEntry): boolean {
-  const methods = match?.mcp ? ['POST'] : (match?.method ?? []);
+  const methods = match?.method ?? [];
   return methods.length === 0 || methods.includes('GET') || methods.includes('HEAD');
 }

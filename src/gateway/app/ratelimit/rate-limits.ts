@@ -1,5 +1,4 @@
 /** The rate limit service of a gateway: its rules, how calls are counted, and what operators see of them. */
-
 import { ConfigError } from '../../config/diagnostic.ts';
 import type { ControlPlaneSettings, RateLimitSettings } from '../../config/settings/environment.ts';
 import type { AnswerStyle } from '../../core/answer-style.ts';

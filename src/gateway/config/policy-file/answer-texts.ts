@@ -1,5 +1,5 @@
 /** The own texts of answers: what is refused of them, and how they are made ready to be sent. */
-import { PLACEHOLDERS } from '../../core/answer-template.ts';
+import { filled, templateOf } from '../../core/answer-template.ts';
 
 const MAX_MESSAGE = 1_000;
 
@@ -16,7 +16,7 @@ export function checkedMessage(text: string): string {
 /** NGINX gets it in a header, and has room for it beside the other headers of a denial. */
 const MAX_PAGE_BYTES = 8_192;
 /** As long as values of these can be: seconds of years, the name of a policy, a tag and a number. */
-const LONGEST_VALUES = { '{seconds}': 10, '{policy}': 64, '{id}': 32 };
+const LONGEST_VALUES = { seconds: 9_999_999_999, policy: 'x'.repeat(64), id: 'x'.repeat(32) };
 
 /**
  * The page as the value of a header: one line of ASCII, with numeric references (HTML standard, section 13.1.4) for other
@@ -43,20 +43,14 @@ export function pageInOneLine(html: string): string {
       );
     }
   }
-  const line = page
-    .split(LINE_BREAK)
-    .map(trimmed)
-    .join(' ')
-    .replaceAll(/[^ -~]/gu, referenceTo);
-  const bytes = longestOf(line);
+  const lines = page.split(/[\r\n]+/).map((each) => each.trim());
+  const line = lines.join(' ').replaceAll(/[^ -~]/gu, referenceTo);
+  const bytes = filled(templateOf(line), LONGEST_VALUES, (value) => value)?.length ?? 0;
   if (bytes <= MAX_PAGE_BYTES) return line;
   throw new RangeError(
     `may have ${bytes} bytes in one line of ASCII with its values filled in, the maximum is ${MAX_PAGE_BYTES}: make the page shorter`,
   );
 }
-
-const LINE_BREAK = /[\r\n]+/;
-const trimmed = (text: string) => text.trim();
 
 function referenceTo(character: string): string {
   const code = character.codePointAt(0) ?? 0;
@@ -67,17 +61,9 @@ function referenceTo(character: string): string {
   return `&#${code};`;
 }
 
-function longestOf(line: string): number {
-  let { length } = line;
-  for (const [place, longest] of Object.entries(LONGEST_VALUES)) {
-    length += (line.split(place).length - 1) * (longest - place.length);
-  }
-  return length;
-}
-
 function refuseUnknownPlaceholders(text: string): void {
   for (const [place] of text.matchAll(/\{ ?\w{1,40} ?\}/g)) {
-    if (PLACEHOLDERS.some((each) => place === `{${each}}`)) continue;
+    if (templateOf(place).length > 1) continue;
     throw new RangeError(
       `has ${place}, which stands for nothing: known are {seconds}, {policy} and {id}`,
     );

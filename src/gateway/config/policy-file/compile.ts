@@ -13,7 +13,7 @@ import { answerStyle } from './answers-schema.ts';
 import { routesOf } from './match.ts';
 import {
   type AccessList,
-  allLimits,
+  countedHeadersOf,
   type DefaultEntry,
   type IdentitySection,
   keySources,
@@ -99,10 +99,6 @@ export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
 
 function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig {
   const { identity, keys, exempt, block, fallback, entries } = file;
-  const headers = [fallback, ...entries]
-    .flatMap(allLimits)
-    .filter(({ per }) => per.startsWith('header:'))
-    .map(({ per }) => per.slice('header:'.length));
   return {
     sources: identity.sources.map((source) => toSource(source, ranges)),
     apiKeyHeader: identity.api_key.header,
@@ -112,7 +108,7 @@ function toIdentityConfig(file: ValidFile, ranges: KnownRanges): IdentityConfig 
     plan: identity.plan,
     trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
     forwardedHeader: identity.forwarded_header,
-    headers: [...new Set(headers)],
+    headers: [...new Set(countedHeadersOf([fallback, ...entries]))],
     verifiedHeaders: identity.verified_headers,
     ipv6Prefixes: prefixesOf(identity).map(({ prefixBits }) => prefixBits),
     accessLists: compileAccessLists(exempt.map(toListEntry), block.map(toListEntry), ranges),

@@ -12,24 +12,18 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9]\d{0
 /** Browsers send it for pages without an origin, such as files and sandboxed frames. */
 const NO_ORIGIN = 'null';
 
-/** Returns the origin. Throws a RangeError whose message gives the right form. */
+/** Returns the origin. Throws a RangeError whose message gives the right form (HTML standard, "serialization of an origin"). */
 function checkOrigin(text: string): string {
   if (text === ANY_ORIGIN || text === NO_ORIGIN) return text;
-  const written = text.length > LONGEST ? undefined : serialized(text);
-  if (written === undefined || !ORIGIN.test(written)) {
+  const url = text.length > LONGEST ? null : URL.parse(text);
+  const written = `${url?.protocol}//${url?.host}`;
+  if (!ORIGIN.test(written)) {
     throw new RangeError(
       `must be an origin such as https://app.example.com, of at most ${LONGEST} characters and without a pattern, or "${ANY_ORIGIN}" alone`,
     );
   }
   if (written === text) return text;
   throw new RangeError(`is not what browsers send, write "${written}"`);
-}
-
-/** The origin of a URL (HTML standard, "serialization of an origin"). Undefined if it is none. */
-function serialized(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (url === null) return undefined;
-  return url.origin === NO_ORIGIN ? `${url.protocol}//${url.host}` : url.origin;
 }
 
 const origin = checkedText(checkOrigin, {

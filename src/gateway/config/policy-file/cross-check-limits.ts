@@ -7,7 +7,7 @@ import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { Rate } from '../rate.ts';
 import { afterwardsMistakes } from './cross-check-afterwards.ts';
 import {
-  allLimits,
+  countedHeadersOf,
   type DefaultEntry,
   type IdentitySection,
   type LimitEntry,
@@ -101,11 +101,11 @@ export function* verifiedHeaderMistakes({ identity, fallback, entries }: Section
   // The limits of an entry with mistakes are unknown.
   if (entries.includes(undefined) || fallback === undefined) return;
   const known = [fallback, ...entries].filter((entry) => entry !== undefined);
-  const limits = known.flatMap(allLimits);
   const ofMcp = entries.some((entry) => entry?.match?.mcp) ? [MCP_METHOD, MCP_NAME] : [];
-  const others = [...reserveHeadersOf(known), ...headersOf([identity?.plan]), ...ofMcp];
+  const ofLimits = [...countedHeadersOf(known), ...reserveHeadersOf(known)];
+  const used = [...ofLimits, ...headersOf([identity?.plan]), ...ofMcp];
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
-    if (limits.some(({ per }) => per === `header:${name}`) || others.includes(name)) continue;
+    if (used.includes(name)) continue;
     const path = ['identity', 'verified_headers', index];
     const message = `no limit is per header:${name}, correct the name or remove it`;
     yield { rule: 'verified-header-unused', path, message };

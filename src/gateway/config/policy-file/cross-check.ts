@@ -1,4 +1,5 @@
 import { routeKeys } from '../../core/matching/matcher.ts';
+import { callText } from '../../core/mcp/mcp-calls.ts';
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { limitMistakes, type Mistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';
@@ -81,9 +82,8 @@ function* tieMistakes({ entries, caseSensitive }: Sections, lineAt: LineAt): Mis
         ? `"${route.written}" matches the same requests as "${other.route.written}" of ${policy}`
         : `matches the same requests as ${policy}`;
       const { mcp } = route.match;
-      const call = mcp && [mcp.method, mcp.name ?? []].flat().join(' ');
       const message = mcp
-        ? `calls of "${call}" to ${route.written} match ${policy}, too: keep them in one of the two`
+        ? `calls of "${callText(mcp)}" to ${route.written} match ${policy}, too: keep them in one of the two`
         : `${both}, make one of them more specific, or set "always: true" to apply both`;
       const at = route.isInList ? route.at : ['match'];
       yield { rule: 'policies-tie', path: ['policies', index, ...at], message };

@@ -139,7 +139,8 @@ export const matchSchema = z
       path: ['mcp'],
       message: `must not have more than ${MAX_ROUTES} combinations of path, method and name: split the policy`,
     },
-  );
+  )
+  .transform((value) => (value.mcp ? { ...value, method: 'POST' } : value));
 
 interface Matching {
   readonly match?: z.output<typeof matchSchema> | undefined;
@@ -155,15 +156,14 @@ export interface WrittenRoute {
 }
 
 /** One for each path. They do not tell calls to an MCP server apart. */
-export function pathRoutesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
-  const { mcp, method = mcp && 'POST', ...rest } = match;
-  return routesOf({ match: { ...rest, method } }, caseSensitive);
+export function pathRoutesOf({ match }: Matching, caseSensitive: boolean): WrittenRoute[] {
+  return routesOf({ match: { ...match, mcp: undefined } }, caseSensitive);
 }
 
 /** The routes of a policy: one for each of its paths and MCP calls, or a single one without a path. */
 export function routesOf({ match = {} }: Matching, caseSensitive: boolean): WrittenRoute[] {
   const { method, host, path, mcp } = match;
-  const methods = mcp ? ['POST'] : method === undefined ? undefined : [method].flat();
+  const methods = method === undefined ? undefined : [method].flat();
   const calls = mcp === undefined ? [undefined] : mcpMatches(mcp);
   const isInList = Array.isArray(path);
   return [path].flat().flatMap((written, i) => {

@@ -1,4 +1,3 @@
-import type { Policy } from '../../core/policy.ts';
 import { LONGEST_TOKEN, largestToken } from '../../settlement/token-size.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import { afterwardsOf } from './afterwards-schema.ts';
@@ -11,14 +10,13 @@ export function settleTokenMistakes(file: ValidFile, ranges: KnownRanges): Diagn
   const limits = [file.fallback, ...file.entries].flatMap(allLimits);
   if (limits.every((limit) => afterwardsOf(limit) === undefined)) return [];
   const { policies } = compilePolicies(file, ranges);
-  const settling = new Map(policies.flatMap((each) => (each.settles ? [[each.name, each]] : [])));
+  const settling = policies.filter(({ settles }) => settles);
   const always = file.entries.filter((each) => each.always).map(({ name }) => name);
   const strict = mcpServers(file.entries, file.caseSensitive).filter(({ isStrict }) => isStrict);
   const together = strict.map(({ withoutHeaders }) => [...withoutHeaders].map(({ name }) => name));
-  return [...[...settling.keys()].map((name) => [name]), ...together].flatMap((names) => {
-    const [own, besides] = [names, always.filter((name) => !names.includes(name))].map((each) =>
-      each.flatMap((name) => settling.get(name) ?? []),
-    ) as [Policy[], Policy[]];
+  return [...settling.map(({ name }) => [name]), ...together].flatMap((names) => {
+    const own = settling.filter(({ name }) => names.includes(name));
+    const besides = settling.filter((each) => always.includes(each.name) && !own.includes(each));
     const length = largestToken([...own, ...besides]);
     if (length <= LONGEST_TOKEN) return [];
     const index = file.entries.findIndex(({ name }) => name === names[0]);

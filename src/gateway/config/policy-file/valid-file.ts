@@ -56,6 +56,12 @@ export function chargesAfterwards(entry: LimitedEntry): boolean {
   return allLimits(entry).some((limit) => afterwardsOf(limit) !== undefined);
 }
 
+/** The headers by whose values limits count. */
+export function countedHeadersOf(entries: readonly LimitedEntry[]): string[] {
+  const kinds = entries.flatMap(allLimits).map(({ per }) => per);
+  return kinds.flatMap((per) => (per.startsWith('header:') ? per.slice('header:'.length) : []));
+}
+
 /** The headers by which limits say what a request reserves. */
 export function reserveHeadersOf(entries: readonly LimitedEntry[]): string[] {
   const reserves = entries.flatMap(allLimits).map(({ reserve }) => reserve);

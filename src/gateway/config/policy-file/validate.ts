@@ -3,7 +3,7 @@ import { isRecord } from '../../core/is-record.ts';
 import { type Diagnostic, type DiagnosticDraft, FileError, type Path } from '../diagnostic.ts';
 import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
-import { pageReading } from './answer-pages.ts';
+import { withPages } from './answer-pages.ts';
 import { answersSchema } from './answers-schema.ts';
 import { crossCheck } from './cross-check.ts';
 import { identitySchema } from './identity-schema.ts';
@@ -52,8 +52,8 @@ export function validatePolicyFile(
   yaml.refuseMistakes();
   const place = (drafts: readonly DiagnosticDraft[]) => yaml.diagnostics(drafts);
   const mistakes: DiagnosticDraft[] = [];
-  const pages = pageReading(context.readPage);
-  const parsed = parseSections(yaml, mistakes, pages.withPage);
+  const pages = withPages(yaml.value, context.readPage);
+  const parsed = parseSections(yaml, pages, mistakes);
   const { keys, mistakes: keyMistakes } = readKeys(parsed.identity, context);
   const sections = { ...parsed, keys };
   const lineAt = (path: Path) => yaml.placeOf(path).line;
@@ -71,35 +71,30 @@ export function validatePolicyFile(
   return { file, notes: notesOn(file), place, isWritten: (path) => yaml.has(path) };
 }
 
+type WrittenSections = ReturnType<typeof withPages>;
 type ParsedSections = ReturnType<typeof parseSections>;
 
 /** Parses each section by itself, so that one mistake does not hide another. Adds what is wrong to `mistakes`. */
 function parseSections(
   yaml: YamlFile,
+  { written, policies }: WrittenSections,
   mistakes: DiagnosticDraft[],
-  withPage: (answers: unknown) => unknown,
 ) {
   const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) =>
     parsePart(schema, value, { at, yaml, mistakes });
   parse(outlineSchema, yaml.value, []);
-  const written = isRecord(yaml.value) ? yaml.value : {};
-  const policies: unknown[] = Array.isArray(written.policies) ? written.policies : [];
-  const withAnswers = (entry: unknown) =>
-    isRecord(entry) && entry.answers !== undefined
-      ? { ...entry, answers: withPage(entry.answers) }
-      : entry;
   const matching = parse(matchingSchema, written.matching ?? {}, ['matching']);
   return {
     identity: parse(identitySchema, written.identity ?? {}, ['identity']),
-    answers: parse(answersSchema, withPage(written.answers ?? {}), ['answers']),
+    answers: parse(answersSchema, written.answers ?? {}, ['answers']),
     exempt: parse(accessSchema, written.exempt ?? [], ['exempt']),
     block: parse(accessSchema, written.block ?? [], ['block']),
     failureMode: parse(globalFailureMode, written.on_store_failure, ['on_store_failure']),
     // The outline reports a default that is missing or not a map.
     fallback: isRecord(written.default)
-      ? parse(defaultSchema, withAnswers(written.default), ['default'])
+      ? parse(defaultSchema, written.default, ['default'])
       : undefined,
-    entries: policies.map((entry, i) => parse(policySchema, withAnswers(entry), ['policies', i])),
+    entries: policies.map((entry, i) => parse(policySchema, entry, ['policies', i])),
     names: policies.map((entry) => (isRecord(entry) ? entry.name : undefined)),
     caseSensitive: matching?.case_sensitive ?? false,
   };

@@ -147,15 +147,8 @@ function withoutCount(groups: readonly Counted[], isDenied: boolean): Decision {
   return unmeasured(isDenied ? 'closed' : 'open', policy);
 }
 
-export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
-  return {
-    verdict: mode === 'open' ? 'allow' : 'deny',
-    reason: 'store_failure',
-    mode,
-    policy: policy.name,
-    binding: undefined,
-    limits: [],
-  };
+export function unmeasured(mode: 'open' | 'closed', { name }: Policy): Decision {
+  return { ...uncounted(mode === 'open' ? 'allow' : 'deny', 'store_failure', name), mode };
 }
 
 interface Binding {

@@ -22,16 +22,6 @@ export interface SentHeaders {
 export function compileEndpoints(routes: readonly Route<Policy>[]): Endpoints {
   const plain = compileMatcher(routes.filter(({ mcp }) => mcp === undefined));
   const servers = compileServers(routes.filter(isMcpRoute));
-  if (servers === undefined) {
-    return {
-      around: plain.around,
-      add(policies, line) {
-        addOnce(policies, plain(line));
-        return true;
-      },
-      isMcp: () => false,
-    };
-  }
   return {
     around(line, paths) {
       const found = [plain.around(line, paths), servers.around(line, paths)];
@@ -60,15 +50,10 @@ function isMcpRoute(route: Route<Policy>): route is RouteOfMcp {
   return route.mcp !== undefined;
 }
 
-/** Undefined if there is none. */
 function compileServers(routes: readonly RouteOfMcp[]) {
-  if (routes.length === 0) return undefined;
-  const servers = Map.groupBy(routes, placeKey);
+  const servers = [...Map.groupBy(routes, placeKey).values()];
   return compileMatcher(
-    [...servers.values()].map((own) => ({
-      ...(own[0] as RouteOfMcp),
-      value: compileMcpCalls(own),
-    })),
+    servers.map((own) => ({ ...(own[0] as RouteOfMcp), value: compileMcpCalls(own) })),
   );
 }
 

@@ -71,23 +71,17 @@ export function compileMatching(
     trace?.({ type: 'path', target, path, otherReadings, around: around ?? unclear, malformed });
     if (malformed) return MALFORMED_PATH;
     const readings = [path, ...otherReadings];
-    const [likeliest, ...others] = readings.map((each) => matchable(method, host, each)) as [
-      Matchable,
-      ...Matchable[],
-    ];
+    const lines = readings.map((each) => matchable(method, host, each));
+    const [likeliest, ...others] = lines as [Matchable, ...Matchable[]];
     const sent = { headers, vouchesMcp: vouchesMcp && isTrustedProxy === true, trace };
     const named = preflight ? undefined : byName.get(request.policy ?? '');
     const applied: Policy[] = [];
     if (named !== undefined) applied.push(named);
     else if (!endpoints.add(applied, likeliest, sent)) return MALFORMED_CALL;
     if (applied.length === 0) applied.push(fallback);
-    for (const { matcher } of always) {
-      addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
-    }
+    for (const { matcher } of always) addOnce(applied, firstMatch(matcher, lines));
     if (named === undefined) {
-      for (const each of others) {
-        if (!endpoints.add(applied, each, sent)) return MALFORMED_CALL;
-      }
+      for (const each of others) if (!endpoints.add(applied, each, sent)) return MALFORMED_CALL;
     }
     for (const each of around) {
       if (applied.length > MAX_APPLIED) break;
@@ -144,9 +138,9 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
-  for (const reading of readings) {
-    const policy = matcher(reading);
+function firstMatch(matcher: Matcher<Policy>, lines: readonly Matchable[]): Policy | undefined {
+  for (const line of lines) {
+    const policy = matcher(line);
     if (policy !== undefined) return policy;
   }
   return undefined;

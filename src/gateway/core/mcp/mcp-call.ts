@@ -57,7 +57,7 @@ export function nameOf(headers: HeaderFields): McpValue {
 }
 
 export const MALFORMED = Symbol('malformed');
-type McpValue = string | typeof MALFORMED | undefined;
+export type McpValue = string | typeof MALFORMED | undefined;
 
 function isCompared(headers: HeaderFields): boolean {
   const version = fieldOf(headers, MCP_VERSION);

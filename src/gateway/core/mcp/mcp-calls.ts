@@ -7,6 +7,7 @@ import {
   MALFORMED,
   MCP_METHOD,
   MCP_NAME,
+  type McpValue,
   malformedText,
   methodOf,
   NAMED_METHODS,
@@ -43,9 +44,11 @@ export type McpCalls<T> = (
 const TOOL_CALL = 'tools/call';
 
 export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> {
-  const [bare = [], sent = []] = partition(routes, ({ mcp }) => mcp.method === WITHOUT_HEADERS);
+  const bare = routes.filter(({ mcp }) => mcp.method === WITHOUT_HEADERS);
+  const sent = routes.filter(({ mcp }) => mcp.method !== WITHOUT_HEADERS);
   const isStrict = bare.some(({ mcp }) => mcp.isStrict);
-  const withoutHeaders = valuesOf(isStrict ? [...bare, ...sent.filter(isForTools)] : bare);
+  const asNone = isStrict ? [...bare, ...sent.filter(isForTools)] : bare;
+  const withoutHeaders = [...new Set(asNone.map(({ value }) => value))];
   const byMethod = compileTexts(
     [...Map.groupBy(sent, ({ mcp }) => mcp.method)].map(([method, own]) => ({
       text: method,
@@ -54,25 +57,11 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
   );
   return (headers, isVouched, tell) => {
     const method = methodOf(headers, isVouched);
-    if (method === undefined) {
-      tell?.(`${COUNTS_AS_NONE}: ${whyWithout(headers)}`);
-      return withoutHeaders;
-    }
-    if (method === MALFORMED) {
-      tell?.(malformedText(headers, MCP_METHOD));
-      return undefined;
-    }
-    const candidates = byMethod(method);
-    const name = candidates.some(readsName) ? nameOf(headers) : ANY_NAME;
-    if (name === MALFORMED) {
-      tell?.(malformedText(headers, MCP_NAME));
-      return undefined;
-    }
-    if (name === undefined && NAMED_METHODS.has(method)) {
-      tell?.(`${COUNTS_AS_NONE}: ${method} needs ${MCP_NAME}`);
-      return withoutHeaders;
-    }
-    tell?.(callText({ method, name: name && JSON.stringify(name) }));
+    const candidates = typeof method === 'string' ? byMethod(method) : NOTHING;
+    const name = candidates.some(({ readsName }) => readsName) ? nameOf(headers) : ANY_NAME;
+    tell?.(sentence(headers, method, name));
+    if (method === MALFORMED || name === MALFORMED) return undefined;
+    if (method === undefined || lacksName(method, name)) return withoutHeaders;
     for (const candidate of candidates) {
       const found = candidate.of(name ?? ANY_NAME);
       if (found !== undefined) return found;
@@ -81,23 +70,27 @@ export function compileMcpCalls<T>(routes: readonly McpRoute<T>[]): McpCalls<T> 
   };
 }
 
+/** What `explain` says of a call. */
+function sentence(headers: HeaderFields, method: McpValue, name: McpValue): string {
+  if (method === MALFORMED) return malformedText(headers, MCP_METHOD);
+  if (name === MALFORMED) return malformedText(headers, MCP_NAME);
+  if (method === undefined) return `${COUNTS_AS_NONE}: ${whyWithout(headers)}`;
+  if (lacksName(method, name)) return `${COUNTS_AS_NONE}: ${method} needs ${MCP_NAME}`;
+  return callText({ method, name: name && JSON.stringify(name) });
+}
+
+function lacksName(method: string, name: McpValue): boolean {
+  return name === undefined && NAMED_METHODS.has(method);
+}
+
 const COUNTS_AS_NONE = 'it counts as a call without headers (none)';
 /** No name that a header has. */
 const ANY_NAME = '';
 const NOTHING: readonly never[] = [];
-const readsName = (candidate: OfMethod<unknown>) => candidate.readsName;
 
 /** `tools/call search_*` */
 export function callText({ method, name }: McpMatch): string {
   return name ? `${method} ${name}` : method;
-}
-
-function partition<T>(all: readonly T[], isFirst: (each: T) => boolean) {
-  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
-}
-
-function valuesOf<T>(routes: readonly McpRoute<T>[]): readonly T[] {
-  return [...new Set(routes.map(({ value }) => value))];
 }
 
 /** Whether calls of tools may be among those of the policy. */
@@ -105,18 +98,13 @@ export function isForTools({ mcp: { method } }: Pick<McpRoute<unknown>, 'mcp'>):
   return isBeginning(method) ? TOOL_CALL.startsWith(method.slice(0, -1)) : method === TOOL_CALL;
 }
 
-interface OfMethod<T> {
-  readonly readsName: boolean;
-  of(name: string): readonly T[] | undefined;
-}
-
-function compileNames<T>(routes: readonly McpRoute<T>[]): OfMethod<T> {
+function compileNames<T>(routes: readonly McpRoute<T>[]) {
   const find = compileTexts(
     routes.map(({ mcp, value }) => ({ text: mcp.name ?? '*', value: [value] as const })),
   );
   return {
     readsName: routes.some(({ mcp }) => mcp.name !== undefined),
-    of: (name) => find(name)[0],
+    of: (name: string): readonly T[] | undefined => find(name)[0],
   };
 }
 

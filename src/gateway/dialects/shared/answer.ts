@@ -1,5 +1,4 @@
 /** The answer for most proxies. A dialect changes what its proxy cannot use. */
-
 import type { AnswerStyle } from '../../core/answer-style.ts';
 import type { HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/counting/decision.ts';
@@ -37,10 +36,6 @@ export function answer(decision: Decision, { style, sent, badRequest }: Answerin
   headers.push('Content-Type', type);
   addCors(headers, style, sent);
   return { status, headers, body };
-}
-
-export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
-  return (decision, style, sent) => answer(decision, { style, sent, badRequest });
 }
 
 export interface Answering {

@@ -6,15 +6,8 @@ import { isHidden } from './limit-headers.ts';
 import { REFUSALS } from './refusals.ts';
 import type { Wait } from './retry.ts';
 
-const CONTENT_TYPES = {
-  json: 'application/json',
-  'problem+json': 'application/problem+json',
-  'json-rpc': 'application/json',
-  openai: 'application/json',
-};
-
-export function contentType(style: AnswerStyle): string {
-  return CONTENT_TYPES[style.body];
+export function contentType({ body }: AnswerStyle): string {
+  return body === 'problem+json' ? 'application/problem+json' : 'application/json';
 }
 
 export interface DenialTerms {
@@ -27,8 +20,7 @@ export interface DenialTerms {
 /** Ends with a line break, so that a terminal's prompt starts on a new line. */
 export function denialBody(decision: Decision, terms: DenialTerms): string {
   const { style } = terms;
-  const known = REFUSALS[decision.reason] === undefined ? terms : { ...terms, wait: undefined };
-  const json = JSON.stringify(BODIES[style.body](decision, known));
+  const json = JSON.stringify(BODIES[style.body](factsOf(decision, terms)));
   // NGINX gets the body in a header.
   return style.text === undefined ? `${json}\n` : `${json.replaceAll(BEYOND_ASCII, escaped)}\n`;
 }
@@ -53,45 +45,53 @@ function valuesOf({ policy, denial }: Decision, wait: Wait | undefined) {
   return { seconds: wait?.seconds, policy, id: denial?.id ?? '' };
 }
 
-/** JSON leaves out what is undefined. */
-type Body = (decision: Decision, terms: DenialTerms) => object;
+type Facts = ReturnType<typeof factsOf>;
 
-const BODIES: Readonly<Record<AnswerStyle['body'], Body>> = {
-  json: (decision, terms) => ({
-    error: codeOf(decision),
-    message: messageOf(decision, terms),
-    policy: shownPolicy(decision, terms),
-    retry_after: terms.wait?.seconds,
-    ...namesOf(decision),
+/** What the bodies tell, each in its own form. JSON leaves out what is undefined. */
+function factsOf(decision: Decision, terms: DenialTerms) {
+  const { reason, policy, denial } = decision;
+  const { style, status, wait } = terms;
+  const refusal = REFUSALS[reason];
+  return {
+    ...{ decision, refusal, style, status },
+    code: codeOf(decision),
+    message: refusal?.message ?? messageOf(decision, terms),
+    policy: refusal || isHidden(decision, style) ? undefined : policy,
+    wait: refusal ? undefined : wait,
+    ids: { decision_id: denial?.id, trace_id: denial?.traceId },
+  };
+}
+
+const BODIES: Readonly<Record<AnswerStyle['body'], (facts: Facts) => object>> = {
+  json: ({ code, message, policy, wait, ids }) => ({
+    error: code,
+    message,
+    policy,
+    retry_after: wait?.seconds,
+    ...ids,
   }),
-  'problem+json'(decision, terms) {
-    const policy = shownPolicy(decision, terms);
-    return {
-      type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
-      title: REFUSALS[decision.reason]?.title ?? 'Too Many Requests',
-      status: terms.status,
-      detail: messageOf(decision, terms),
-      'violated-policies': policy && [policy],
-      retry_after: terms.wait?.seconds,
-      ...namesOf(decision),
-    };
-  },
-  'json-rpc'(decision, terms) {
-    const code = REFUSALS[decision.reason]?.jsonRpcCode ?? terms.style.jsonRpcCode ?? RATE_LIMITED;
-    const data = {
-      retryAfterMs: terms.wait?.ms,
-      policy: shownPolicy(decision, terms),
-      ...namesOf(decision),
-    };
-    const error = { code, message: messageOf(decision, terms), data };
+  'problem+json': ({ decision, refusal, status, message, policy, wait, ids }) => ({
+    type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
+    title: refusal?.title ?? 'Too Many Requests',
+    status,
+    detail: message,
+    'violated-policies': policy && [policy],
+    retry_after: wait?.seconds,
+    ...ids,
+  }),
+  'json-rpc': ({ refusal, style, message, policy, wait, ids }) => ({
+    jsonrpc: '2.0',
     // The request's id is in its body, which proxies do not send. Some clients lose the message if there is no id at all.
-    return { jsonrpc: '2.0', id: null, error };
-  },
-  openai(decision, terms) {
-    const type = REFUSALS[decision.reason]?.openAiType ?? unitOf(decision);
-    const message = messageOf(decision, terms);
-    return { error: { message, type, param: null, code: codeOf(decision), ...namesOf(decision) } };
-  },
+    id: null,
+    error: {
+      code: refusal?.jsonRpcCode ?? style.jsonRpcCode ?? RATE_LIMITED,
+      message,
+      data: { retryAfterMs: wait?.ms, policy, ...ids },
+    },
+  }),
+  openai: ({ decision, refusal, code, message, ids }) => ({
+    error: { message, type: refusal?.openAiType ?? unitOf(decision), param: null, code, ...ids },
+  }),
 };
 
 /** From draft-ietf-httpapi-ratelimit-headers-10, section 7. `about:blank` is from RFC 9457, section 4.2.1. */
@@ -110,18 +110,7 @@ function unitOf({ binding }: Decision): string {
   return binding === undefined ? 'server_error' : (binding.limit.afterwards?.unit ?? 'requests');
 }
 
-function shownPolicy(decision: Decision, { style }: DenialTerms): string | undefined {
-  const isOwn = REFUSALS[decision.reason] === undefined && !isHidden(decision, style);
-  return isOwn ? decision.policy : undefined;
-}
-
-function namesOf({ denial }: Decision) {
-  return { decision_id: denial?.id, trace_id: denial?.traceId };
-}
-
 function messageOf(decision: Decision, { style, wait }: DenialTerms): string {
-  const refusal = REFUSALS[decision.reason];
-  if (refusal !== undefined) return refusal.message;
   const own = style.text && filled(style.text, valuesOf(decision, wait), (value) => value);
   return own ?? whenAllowed(decision, style, wait);
 }

@@ -5,7 +5,7 @@
 import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../../core/dialect.ts';
 import { singleValue } from '../../core/identity/header-value.ts';
-import { renderer } from './answer.ts';
+import { answer } from './answer.ts';
 
 /** Names of headers, in lower case. */
 interface ForwardAuthHeaders {
@@ -33,11 +33,12 @@ type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {
   const { headers, readPeer = singleValue, ...dialect } = options;
+  const { badRequest } = dialect;
   return {
     ...dialect,
     mount: `/${dialect.name}`,
     parse: forwardedRequestParser(headers, readPeer),
-    render: renderer(dialect.badRequest),
+    render: (decision, style, sent) => answer(decision, { style, sent, badRequest }),
   };
 }
 

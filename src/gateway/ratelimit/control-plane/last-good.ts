@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { readText } from '../../config/text-file.ts';
+import { parsedJson } from '../../core/parsed-json.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import type { Configuration } from './discovery.ts';
 
@@ -12,7 +13,7 @@ const MODE = 0o600;
 
 /** Throws an Error, whose message says why there is no configuration in the file. */
 export function readLastGood(path: string): Configuration {
-  const found: unknown = parsed(readText(path));
+  const found: unknown = parsedJson(readText(path));
   if (!isObject(found)) throw new Error(`${path} is no document of headgate`);
   if (found.format !== FORMAT) throw new Error(`${path} has another format than ${FORMAT}`);
   const { version, files } = found;
@@ -20,14 +21,6 @@ export function readLastGood(path: string): Configuration {
     throw new Error(`${path} is incomplete`);
   }
   return { version, files };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
