@@ -74,7 +74,8 @@ export function compileMatching(
     const lines = readings.map((each) => matchable(method, host, each));
     const [likeliest, ...others] = lines as [Matchable, ...Matchable[]];
     const sent = { headers, vouchesMcp: vouchesMcp && isTrustedProxy === true, trace };
-    const named = preflight ? undefined : byName.get(request.policy ?? '');
+    const isNamed = request.policy !== undefined && !preflight;
+    const named = isNamed ? byName.get(request.policy) : undefined;
     const applied: Policy[] = [];
     if (named !== undefined) applied.push(named);
     else if (!endpoints.add(applied, likeliest, sent)) return MALFORMED_CALL;
