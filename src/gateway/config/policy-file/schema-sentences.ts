@@ -35,7 +35,7 @@ function remedyFor({ expected, input }: z.core.$ZodIssueInvalidType): string {
   if (expected === 'array' && typeof input === 'string' && /^-\S/.test(input)) {
     return `, write a blank behind each dash, as in "- ${input.slice(1).split(/\s/, 1)}"`;
   }
-  if (expected === 'array' && typeof input !== 'object') return `, write [${input}]`;
+  if (expected === 'array' && typeof input !== 'object') return `, write [${inYaml(input)}]`;
   if (expected === 'array' && input !== null) return ', begin each entry with "- "';
   if (expected === 'object' && typeof input === 'string') {
     const [, method, path] = /^(?:([A-Z]+)\s+)?(\/\S*)$/.exec(input) ?? [];
@@ -47,6 +47,13 @@ function remedyFor({ expected, input }: z.core.$ZodIssueInvalidType): string {
   const pair = typeof input === 'string' ? /^([a-z_]+):(\S)/.exec(input) : null;
   if (pair === null) return '';
   return `: a key needs a blank behind its colon, write "${pair[1]}: ${pair[2]}..."`;
+}
+
+/** Only rates such as `5/5min` are surely text without quotes. */
+function inYaml(value: unknown): string {
+  return typeof value === 'string' && !/^\d+\/\w+$/.test(value)
+    ? JSON.stringify(value)
+    : `${value}`;
 }
 
 function amount(origin: string, bound: string, count: number): string {

@@ -1,12 +1,10 @@
 /** A decision about a request. The dialect turns it into an answer for its proxy. */
-import type { AnswerStyle } from '../answer-style.ts';
+import type { AnswerStyle, HeaderForm } from '../answer-style.ts';
 import type { ClientAccess } from '../identity/access-lists.ts';
 import type { AddressPartition } from '../identity/partition.ts';
 import type { Limit, Policy } from '../policy.ts';
 import type { LimitDescriptor } from './descriptor.ts';
-import type { QuotaState, TakeResult } from './store.ts';
-
-type Verdict = 'allow' | 'deny';
+import { fractionLeft, type QuotaState, type TakeResult } from './store.ts';
 
 /** Measured in the store (`enforced`), in this process (`local`), or not at all because the store failed. */
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
@@ -50,7 +48,7 @@ export interface Denied {
 }
 
 export interface Decision {
-  readonly verdict: Verdict;
+  readonly verdict: 'allow' | 'deny';
   readonly reason:
     | 'within_limits'
     | 'over_limit'
@@ -67,8 +65,12 @@ export interface Decision {
   readonly policy: string;
   readonly binding: BindingQuota | undefined;
   readonly limits: readonly Limit[];
-  /** The strictest limit of each unit that LLM clients are told of, if the most specific policy has their headers. */
+  /** In place of the binding limit, the strictest one of each unit; none if the most specific policy hides its numbers. */
   readonly byUnit?: ByUnit;
+  /** What an allowed client is told in place of a binding limit that is hidden. */
+  readonly shown?: BindingQuota | undefined;
+  /** The policy that denied hides itself, and no limit could be measured. */
+  readonly isHidden?: boolean;
   readonly denial?: Denial;
   /** How the answer looks, if the request was denied. Undefined: as the policy file says for all. */
   readonly answers?: AnswerStyle | undefined;
@@ -89,12 +91,20 @@ export function notEnforced({ name }: Policy): Decision {
   return uncounted('allow', 'not_enforced', name);
 }
 
-export function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'): Decision {
+export function uncounted(
+  verdict: Decision['verdict'],
+  reason: Decision['reason'],
+  policy = 'none',
+): Decision {
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
-/** There is at least one group. Throws a RangeError if a store gave no state. */
-export function decide(groups: readonly Counted[], isDenied = groups.some(isDenying)): Decision {
+/** There is at least one group. `form` is that of the most specific policy. Throws a RangeError if a store gave no state. */
+export function decide(
+  groups: readonly Counted[],
+  isDenied = groups.some(isDenying),
+  form: HeaderForm = 'standard',
+): Decision {
   const binding = bindingIn(groups, isDenied);
   if (binding === undefined) return withoutCount(groups, isDenied);
   const { descriptor, state, group } = binding;
@@ -107,8 +117,12 @@ export function decide(groups: readonly Counted[], isDenied = groups.some(isDeny
     binding: isDenied && state.limit < descriptor.cost ? { ...quota, isNeverMet: true } : quota,
     limits: limitsOf(groups),
   };
-  if (decision.limits[0]?.policy.headers !== 'openai') return decision;
-  return { ...decision, byUnit: byUnit(groups, quota) };
+  if (form !== 'standard')
+    return { ...decision, byUnit: form === 'off' ? {} : byUnit(groups, quota) };
+  if (isDenied || descriptor.source.policy.headers !== 'off') return decision;
+  // Without any headers, clients would learn when the hidden limit has less left than the others.
+  const shown = bindingIn(groups, false, ({ policy }) => policy.headers !== 'off');
+  return { ...decision, shown: shown && quotaOf(shown) };
 }
 
 function quotaOf({ descriptor, state, group }: Binding): BindingQuota {
@@ -155,6 +169,7 @@ export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
     policy: policy.name,
     binding: undefined,
     limits: [],
+    isHidden: policy.headers === 'off',
   };
 }
 
@@ -195,10 +210,6 @@ function bindingIn(
 
 function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor): number {
   return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
-}
-
-export function fractionLeft({ limit, remaining }: QuotaState): number {
-  return remaining / Math.max(1, limit);
 }
 
 /** Whether it is the current name of the client whose previous one is `other`, with no more remaining. */

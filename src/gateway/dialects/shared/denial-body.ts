@@ -40,8 +40,9 @@ function escaped(character: string): string {
 }
 
 /** HTML in place of the body. Undefined if there is no page for this denial. */
-export function denialPage(decision: Decision, { style, wait }: DenialTerms): string | undefined {
-  const page = style.page && filled(style.page, valuesOf(decision, wait), asHtml);
+export function denialPage(decision: Decision, terms: DenialTerms): string | undefined {
+  const { page: own } = terms.style;
+  const page = own && filled(own, valuesOf(decision, terms), asHtml);
   return page && `${page}\n`;
 }
 
@@ -49,8 +50,10 @@ function asHtml(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function valuesOf({ policy, denial }: Decision, wait: Wait | undefined) {
-  return { seconds: wait?.seconds, policy, id: denial?.id ?? '' };
+function valuesOf(decision: Decision, terms: DenialTerms) {
+  const { wait } = terms;
+  const policy = shownPolicy(decision, terms);
+  return { seconds: wait?.seconds, policy, id: decision.denial?.id ?? '' };
 }
 
 /** JSON leaves out what is undefined. */
@@ -119,10 +122,11 @@ function namesOf({ denial }: Decision) {
   return { decision_id: denial?.id, trace_id: denial?.traceId };
 }
 
-function messageOf(decision: Decision, { style, wait }: DenialTerms): string {
+function messageOf(decision: Decision, terms: DenialTerms): string {
+  const { style, wait } = terms;
   const refusal = REFUSALS[decision.reason];
   if (refusal !== undefined) return refusal.message;
-  const own = style.text && filled(style.text, valuesOf(decision, wait), (value) => value);
+  const own = style.text && filled(style.text, valuesOf(decision, terms), (value) => value);
   return own ?? whenAllowed(decision, style, wait);
 }
 
