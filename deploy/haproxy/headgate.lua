@@ -54,7 +54,6 @@ local TOLD = {
   "X-RateLimit-Mode",
   "RateLimit",
   "RateLimit-Policy",
-  "Vary",
   "Access-Control-Allow-Origin",
   "Access-Control-Allow-Credentials",
   "Access-Control-Expose-Headers",

@@ -6,6 +6,8 @@ import type { Limit, Policy } from '../policy.ts';
 import type { LimitDescriptor } from './descriptor.ts';
 import { fractionLeft, type QuotaState, type TakeResult } from './store.ts';
 
+type Verdict = 'allow' | 'deny';
+
 /** Measured in the store (`enforced`), in this process (`local`), or not at all because the store failed. */
 type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
@@ -48,7 +50,7 @@ export interface Denied {
 }
 
 export interface Decision {
-  readonly verdict: 'allow' | 'deny';
+  readonly verdict: Verdict;
   readonly reason:
     | 'within_limits'
     | 'over_limit'
@@ -69,8 +71,7 @@ export interface Decision {
   readonly byUnit?: ByUnit;
   /** What an allowed client is told in place of a binding limit that is hidden. */
   readonly shown?: BindingQuota | undefined;
-  /** The policy that denied hides itself, and no limit could be measured. */
-  readonly isHidden?: boolean;
+  readonly hidesPolicy?: boolean;
   readonly denial?: Denial;
   /** How the answer looks, if the request was denied. Undefined: as the policy file says for all. */
   readonly answers?: AnswerStyle | undefined;
@@ -91,11 +92,7 @@ export function notEnforced({ name }: Policy): Decision {
   return uncounted('allow', 'not_enforced', name);
 }
 
-export function uncounted(
-  verdict: Decision['verdict'],
-  reason: Decision['reason'],
-  policy = 'none',
-): Decision {
+export function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'): Decision {
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
@@ -169,7 +166,7 @@ export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
     policy: policy.name,
     binding: undefined,
     limits: [],
-    isHidden: policy.headers === 'off',
+    hidesPolicy: policy.headers === 'off',
   };
 }
 

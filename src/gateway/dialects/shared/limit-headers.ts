@@ -17,8 +17,8 @@ export function limitHeaders(decision: Decision, style: AnswerStyle): string[] {
 }
 
 /** Clients must learn no number of the limit that denied the request. */
-export function isHidden({ binding, isHidden }: Decision, { headers }: AnswerStyle): boolean {
-  return headers === 'off' || isHidden === true || binding?.limit.policy.headers === 'off';
+export function isHidden({ binding, hidesPolicy }: Decision, { headers }: AnswerStyle): boolean {
+  return headers === 'off' || hidesPolicy === true || binding?.limit.policy.headers === 'off';
 }
 
 function pushStandard(headers: string[], binding: BindingQuota, { reset }: AnswerStyle): void {
