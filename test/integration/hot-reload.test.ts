@@ -337,6 +337,34 @@ describe.concurrent('the policies are reloaded', () => {
     await hasLimit(gateway, 99, { 'x-api-key': 'two' });
   });
 
+  test('when the page of answers changes, and not while it is missing or too long', async ({
+    expect,
+  }) => {
+    using folder = newFolder();
+    const [file, page] = [folder.path('policies.yaml'), folder.path('denied.html')];
+    writeFileSync(page, '<p>first');
+    writeFileSync(
+      file,
+      '{ version: 1, answers: { page: denied.html }, default: { limits: [1/1h] } }',
+    );
+    await using gateway = await startWith(file);
+    const headers = { ...newClient(), accept: 'text/html' };
+    const shown = async () => (await call(gateway.url, '/envoy/a', { headers })).body;
+    const shows = (text: string) =>
+      eventually(shown, (body) => body === `${text}\n`, WITHIN_MS, `the page ${text}`);
+    await shows('<p>first');
+    replaceFile(page, '<p>second');
+    await shows('<p>second');
+    rmSync(page);
+    await gateway.printed(/policies_refused[^\n]*denied\.html: does not exist; answers\.page/);
+    expect(await shown()).toBe('<p>second\n');
+    replaceFile(page, `<p>${'x'.repeat(8_192)}`);
+    await gateway.printed(/policies_refused[^\n]*answers\.page: may have 8195 bytes/);
+    expect(await shown()).toBe('<p>second\n');
+    replaceFile(page, '<p>third');
+    await shows('<p>third');
+  });
+
   test('when the file of the Cloudflare networks changes', async ({ expect }) => {
     using folder = newFolder();
     const [file, ranges] = [folder.path('policies.yaml'), folder.path('ranges.yaml')];

@@ -124,3 +124,17 @@ describe.each([...DIALECTS, envoyGrpc])('behind $name', ({ render }) => {
     expect(named(EXEMPT).filter((name) => /^(vary|access)/i.test(name))).toEqual([]);
   });
 });
+
+test.each([DIALECTS.find(({ name }) => name === 'envoy') ?? envoyGrpc, envoyGrpc])(
+  'a call of gRPC behind $name has its status beside it',
+  ({ render }) => {
+    const sent = { origin: APP, 'content-type': 'application/grpc' };
+    const { headers } = render(
+      unmeasured('closed', loginPolicy('[5/5min]')),
+      styleFor([APP]),
+      sent,
+    );
+    expect(headers[headers.indexOf('Grpc-Status') + 1]).toBe('8');
+    expect(headers[headers.indexOf('Access-Control-Allow-Origin') + 1]).toBe(APP);
+  },
+);
