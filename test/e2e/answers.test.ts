@@ -1,10 +1,10 @@
-/** The forms of answers behind each real proxy: headers of LLM clients, no headers, own texts and pages. */
+/** The forms of answers behind each real proxy: headers of LLM clients, no headers, own texts and pages, with CORS. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { call } from '../support/http.ts';
+import { call, type HttpAnswer } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
@@ -16,9 +16,10 @@ const FILLED = 8_192 - 10 - 64 - 32;
 const PAGE_START = '<!doctype html><title>Zu schnell – {policy}</title><p>In {seconds} s. {id}';
 const PAGE =
   PAGE_START + 'x'.repeat(FILLED - PAGE_START.length - 6 + '{seconds}{policy}{id}'.length);
+const ORIGIN = 'https://app.example.com';
 const POLICIES = `
 version: 1
-answers: { cors: { origins: [https://app.example.com] } }
+answers: { cors: { origins: ["${ORIGIN}"] } }
 default: { limits: [1000/1h] }
 policies:
   - name: model
@@ -35,11 +36,12 @@ policies:
     answers:
       text: 'Zu "schnell" – {seconds} ✋'
       page: ${JSON.stringify(PAGE)}
+  - name: agents
+    match: { path: /mcp, mcp: { method: none } }
+    limits: [1/1h]
+    answers: { page: "<p>none", headers: openai }
 `;
-const BROWSER = {
-  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-  origin: 'https://app.example.com',
-};
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-answers-'));
 const policyFile = join(folder, 'policies.yaml');
@@ -130,26 +132,59 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
 
   testHere('a browser gets a page of 8 KiB, and others the text', async () => {
     await get('/shop');
-    const page = await get('/shop', BROWSER);
+    const page = await get('/shop', { ...BROWSER, origin: ORIGIN });
     expect(page.status).toBe(429);
     expect(page.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
-      vary: 'Accept, Origin',
-      'access-control-allow-origin': BROWSER.origin,
+      'access-control-allow-origin': ORIGIN,
     });
+    expect(valuesOf(page, 'vary')).toEqual(['Accept, Origin']);
+    expect(valuesOf(page, 'access-control-expose-headers')).toHaveLength(1);
     const { 'x-ratelimit-decision-id': id, 'retry-after': seconds } = page.headers;
     expect(page.body.trimEnd().length).toBeGreaterThan(8_000);
     expect(page.body).toContain(
       `<title>Zu schnell &#8211; shop</title><p>In ${seconds} s. ${id}xxx`,
     );
     const other = await get('/shop', { accept: '*/*' });
-    expect(other.headers).toMatchObject({
-      'content-type': 'application/json',
-      vary: 'Accept, Origin',
-    });
+    expect(other.headers['content-type']).toBe('application/json');
+    expect(valuesOf(other, 'vary')).toEqual(['Accept, Origin']);
     expect(JSON.parse(other.body).message).toBe(
       `Zu "schnell" – ${other.headers['retry-after']} ✋`,
     );
+    const head = await call(proxy.url, '/shop', { method: 'HEAD', headers: BROWSER });
+    expect([head.status, head.body]).toEqual([429, '']);
+    expect(valuesOf(head, 'vary')).toEqual(['Accept, Origin']);
     expect(gateway.output()).not.toContain('"level":"error"');
   });
+
+  testHere('a page reads the denial of an agent, with the headers that it names', async () => {
+    const send = (headers = {}) =>
+      call(proxy.url, '/mcp', { method: 'POST', headers: { origin: ORIGIN, ...headers } });
+    await send();
+    const denied = await send();
+    expect(denied.status).toBe(429);
+    expect(JSON.parse(denied.body)).toMatchObject({ jsonrpc: '2.0', id: null });
+    const exposed = String(denied.headers['access-control-expose-headers'])
+      .toLowerCase()
+      .split(', ');
+    expect(exposed).toContain('x-ratelimit-limit-requests');
+    expect(Object.keys(denied.headers)).toEqual(expect.arrayContaining(exposed));
+    expect((await send(BROWSER)).body).toBe('<p>none\n');
+  });
+
+  testHere('a page reads a refusal', async () => {
+    const refused = await get('/%00', { origin: ORIGIN });
+    if (refused.headers['x-ratelimit-decision-id'] === undefined) {
+      // The proxy refuses such a path itself.
+      expect([400, 404]).toContain(refused.status);
+      return;
+    }
+    expect(refused.headers).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+    expect(valuesOf(refused, 'vary')).toEqual(['Origin']);
+  });
 });
+
+/** One for each line of this name. */
+function valuesOf({ rawHeaders }: HttpAnswer, name: string): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name);
+}

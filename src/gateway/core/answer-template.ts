@@ -6,7 +6,8 @@ export type Template = readonly string[];
 interface Values {
   /** Until the request can be repeated; undefined if it is never allowed. */
   readonly seconds: number | undefined;
-  readonly policy: string;
+  /** Undefined if clients must not learn it. */
+  readonly policy: string | undefined;
   readonly id: string;
 }
 

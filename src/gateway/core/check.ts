@@ -197,7 +197,7 @@ function createPolicyCounting(options: CheckOptions) {
       (counted) => {
         if (trace && counted.mode === 'enforced') traceQuotas(counted, trace);
         const groups = [counted];
-        return conclude(decide(groups), groups);
+        return conclude(decide(groups, undefined, applied[0]?.headers), groups);
       },
       span,
     );

@@ -1,6 +1,10 @@
-import { fractionLeft } from '../core/counting/decision.ts';
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
-import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
+import {
+  fractionLeft,
+  type QuotaReader,
+  type QuotaState,
+  StoreError,
+} from '../core/counting/store.ts';
 import type { StoredKey } from '../core/identity/key-directory.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';

@@ -1,10 +1,10 @@
 /** A decision about a request. The dialect turns it into an answer for its proxy. */
-import type { AnswerStyle } from '../answer-style.ts';
+import type { AnswerStyle, HeaderForm } from '../answer-style.ts';
 import type { ClientAccess } from '../identity/access-lists.ts';
 import type { AddressPartition } from '../identity/partition.ts';
 import type { Limit, Policy } from '../policy.ts';
 import type { LimitDescriptor } from './descriptor.ts';
-import type { QuotaState, TakeResult } from './store.ts';
+import { fractionLeft, type QuotaState, type TakeResult } from './store.ts';
 
 type Verdict = 'allow' | 'deny';
 
@@ -67,8 +67,11 @@ export interface Decision {
   readonly policy: string;
   readonly binding: BindingQuota | undefined;
   readonly limits: readonly Limit[];
-  /** The strictest limit of each unit that LLM clients are told of, if the most specific policy has their headers. */
+  /** In place of the binding limit, the strictest one of each unit; none if the most specific policy hides its numbers. */
   readonly byUnit?: ByUnit;
+  /** What an allowed client is told in place of a binding limit that is hidden. */
+  readonly shown?: BindingQuota | undefined;
+  readonly hidesPolicy?: boolean;
   readonly denial?: Denial;
   /** How the answer looks, if the request was denied. Undefined: as the policy file says for all. */
   readonly answers?: AnswerStyle | undefined;
@@ -93,8 +96,12 @@ export function uncounted(verdict: Verdict, reason: Decision['reason'], policy =
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
-/** There is at least one group. Throws a RangeError if a store gave no state. */
-export function decide(groups: readonly Counted[], isDenied = groups.some(isDenying)): Decision {
+/** There is at least one group. `form` is that of the most specific policy. Throws a RangeError if a store gave no state. */
+export function decide(
+  groups: readonly Counted[],
+  isDenied = groups.some(isDenying),
+  form: HeaderForm = 'standard',
+): Decision {
   const binding = bindingIn(groups, isDenied);
   if (binding === undefined) return withoutCount(groups, isDenied);
   const { descriptor, state, group } = binding;
@@ -107,8 +114,12 @@ export function decide(groups: readonly Counted[], isDenied = groups.some(isDeny
     binding: isDenied && state.limit < descriptor.cost ? { ...quota, isNeverMet: true } : quota,
     limits: limitsOf(groups),
   };
-  if (decision.limits[0]?.policy.headers !== 'openai') return decision;
-  return { ...decision, byUnit: byUnit(groups, quota) };
+  if (form !== 'standard')
+    return { ...decision, byUnit: form === 'off' ? {} : byUnit(groups, quota) };
+  if (isDenied || descriptor.source.policy.headers !== 'off') return decision;
+  // Without any headers, clients would learn when the hidden limit has less left than the others.
+  const shown = bindingIn(groups, false, ({ policy }) => policy.headers !== 'off');
+  return { ...decision, shown: shown && quotaOf(shown) };
 }
 
 function quotaOf({ descriptor, state, group }: Binding): BindingQuota {
@@ -147,8 +158,9 @@ function withoutCount(groups: readonly Counted[], isDenied: boolean): Decision {
   return unmeasured(isDenied ? 'closed' : 'open', policy);
 }
 
-export function unmeasured(mode: 'open' | 'closed', { name }: Policy): Decision {
-  return { ...uncounted(mode === 'open' ? 'allow' : 'deny', 'store_failure', name), mode };
+export function unmeasured(mode: 'open' | 'closed', { name, headers }: Policy): Decision {
+  const decision = uncounted(mode === 'open' ? 'allow' : 'deny', 'store_failure', name);
+  return { ...decision, mode, hidesPolicy: headers === 'off' };
 }
 
 interface Binding {
@@ -188,10 +200,6 @@ function bindingIn(
 
 function waitOf({ limit, retryAfterMs }: QuotaState, { cost }: LimitDescriptor): number {
   return limit < cost ? Number.POSITIVE_INFINITY : retryAfterMs;
-}
-
-export function fractionLeft({ limit, remaining }: QuotaState): number {
-  return remaining / Math.max(1, limit);
 }
 
 /** Whether it is the current name of the client whose previous one is `other`, with no more remaining. */

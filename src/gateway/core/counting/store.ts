@@ -85,6 +85,10 @@ export interface QuotaState {
   readonly takenAtMs?: number;
 }
 
+export function fractionLeft({ limit, remaining }: QuotaState): number {
+  return remaining / Math.max(1, limit);
+}
+
 /** Units that must be left for a request of this cost, except in a fixed window. */
 export function unitsNeeded(cost: number): number {
   if (cost > 0) return cost;

@@ -4,7 +4,7 @@ import type { HeaderFields } from '../../core/check-request.ts';
 import { fieldOf } from '../../core/identity/header-value.ts';
 import { ORIGIN } from '../../core/preflight.ts';
 
-/** Adds the headers for the page that sent the request, if the policy file lists its origin. */
+/** Adds the headers for the page that sent the request, if the policy file lists its origin. It reads all that is there. */
 export function addCors(headers: string[], style: AnswerStyle, sent?: HeaderFields): void {
   const { cors } = style;
   if (cors === undefined) return;
@@ -13,9 +13,10 @@ export function addCors(headers: string[], style: AnswerStyle, sent?: HeaderFiel
   if (!isForAll) addVary(headers, 'Origin');
   const origin = isForAll ? '*' : sent && fieldOf(sent, ORIGIN);
   if (typeof origin !== 'string' || !cors.origins.has(origin)) return;
+  const names = headers.filter((_, i) => i % 2 === 0);
   headers.push('Access-Control-Allow-Origin', origin);
   if (cors.credentials) headers.push('Access-Control-Allow-Credentials', 'true');
-  headers.push('Access-Control-Expose-Headers', EXPOSED[style.headers ?? 'standard']);
+  headers.push('Access-Control-Expose-Headers', names.join(', '));
 }
 
 /** In one header: some proxies pass on the first of several. */
@@ -27,15 +28,3 @@ function addVary(headers: string[], name: string): void {
   }
   headers.push('Vary', name);
 }
-
-const ALWAYS = 'Retry-After, X-RateLimit-Decision-Id';
-const OF_LLMS = ['limit', 'remaining', 'reset'].flatMap((what) =>
-  ['requests', 'tokens'].map((unit) => `x-ratelimit-${what}-${unit}`),
-);
-
-/** Pages can read no other headers than these, besides a few such as Content-Type. */
-const EXPOSED: Readonly<Record<NonNullable<AnswerStyle['headers']>, string>> = {
-  standard: `${ALWAYS}, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, X-RateLimit-Mode, RateLimit, RateLimit-Policy`,
-  openai: `${ALWAYS}, retry-after-ms, x-should-retry, ${OF_LLMS.join(', ')}`,
-  off: ALWAYS,
-};

@@ -32,8 +32,9 @@ function escaped(character: string): string {
 }
 
 /** HTML in place of the body. Undefined if there is no page for this denial. */
-export function denialPage(decision: Decision, { style, wait }: DenialTerms): string | undefined {
-  const page = style.page && filled(style.page, valuesOf(decision, wait), asHtml);
+export function denialPage(decision: Decision, terms: DenialTerms): string | undefined {
+  const { page: own } = terms.style;
+  const page = own && filled(own, valuesOf(decision, terms), asHtml);
   return page && `${page}\n`;
 }
 
@@ -41,22 +42,24 @@ function asHtml(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function valuesOf({ policy, denial }: Decision, wait: Wait | undefined) {
-  return { seconds: wait?.seconds, policy, id: denial?.id ?? '' };
+function valuesOf(decision: Decision, terms: DenialTerms) {
+  const { wait } = terms;
+  const policy = shownPolicy(decision, terms);
+  return { seconds: wait?.seconds, policy, id: decision.denial?.id ?? '' };
 }
 
 type Facts = ReturnType<typeof factsOf>;
 
 /** What the bodies tell, each in its own form. JSON leaves out what is undefined. */
 function factsOf(decision: Decision, terms: DenialTerms) {
-  const { reason, policy, denial } = decision;
+  const { reason, denial } = decision;
   const { style, status, wait } = terms;
   const refusal = REFUSALS[reason];
   return {
     ...{ decision, refusal, style, status },
     code: codeOf(decision),
     message: refusal?.message ?? messageOf(decision, terms),
-    policy: refusal || isHidden(decision, style) ? undefined : policy,
+    policy: shownPolicy(decision, terms),
     wait: refusal ? undefined : wait,
     ids: { decision_id: denial?.id, trace_id: denial?.traceId },
   };
@@ -110,8 +113,15 @@ function unitOf({ binding }: Decision): string {
   return binding === undefined ? 'server_error' : (binding.limit.afterwards?.unit ?? 'requests');
 }
 
-function messageOf(decision: Decision, { style, wait }: DenialTerms): string {
-  const own = style.text && filled(style.text, valuesOf(decision, wait), (value) => value);
+/** Undefined if clients must not learn it. */
+function shownPolicy(decision: Decision, { style }: DenialTerms): string | undefined {
+  const isOwn = REFUSALS[decision.reason] === undefined && !isHidden(decision, style);
+  return isOwn ? decision.policy : undefined;
+}
+
+function messageOf(decision: Decision, terms: DenialTerms): string {
+  const { style, wait } = terms;
+  const own = style.text && filled(style.text, valuesOf(decision, terms), (value) => value);
   return own ?? whenAllowed(decision, style, wait);
 }
 

@@ -5,22 +5,20 @@ import type { Limit } from '../../core/policy.ts';
 
 /** Returns name, value, name, value. */
 export function limitHeaders(decision: Decision, style: AnswerStyle): string[] {
-  const { verdict, mode, binding, limits, byUnit } = decision;
+  const { mode, binding, shown = binding, limits, byUnit } = decision;
   const headers = ['Cache-Control', 'no-store'];
   if (mode !== 'enforced') headers.push('X-RateLimit-Mode', mode);
-  if (binding === undefined) return headers;
-  const form = verdict === 'deny' ? style.headers : limits[0]?.policy.headers;
-  if (form === 'openai') pushOpenAi(headers, byUnit ?? {});
-  else if (form !== 'off' && binding.limit.policy.headers !== 'off') {
-    pushStandard(headers, binding, style);
+  if (byUnit !== undefined) pushOpenAi(headers, byUnit);
+  else if (shown !== undefined && shown.limit.policy.headers !== 'off') {
+    pushStandard(headers, shown, style);
     headers.push('RateLimit-Policy', rateLimitPolicy(limits));
   }
   return headers;
 }
 
 /** Clients must learn no number of the limit that denied the request. */
-export function isHidden({ binding }: Decision, { headers }: AnswerStyle): boolean {
-  return headers === 'off' || binding?.limit.policy.headers === 'off';
+export function isHidden({ binding, hidesPolicy }: Decision, { headers }: AnswerStyle): boolean {
+  return headers === 'off' || hidesPolicy === true || binding?.limit.policy.headers === 'off';
 }
 
 function pushStandard(headers: string[], binding: BindingQuota, { reset }: AnswerStyle): void {

@@ -186,7 +186,81 @@ policies: [{ name: all, always: true, limits: [9/1min], answers: { headers: off 
       'X-RateLimit-Limit': '5',
       'RateLimit-Policy': '"default";q=5;w=60',
     });
-    expect(numbers(await answerTo(beside, { states: [{}, { remaining: 1 }] }))).toEqual([]);
+    // As if the hidden limit were not there, also when it has less left.
+    const full = named(await answerTo(beside, { states: [{}, { remaining: 9 }] }));
+    const { 'X-RateLimit-Remaining': left } = full;
+    expect(left).toBe('5');
+    expect(named(await answerTo(beside, { states: [{}, { remaining: 1 }] }))).toEqual(full);
+    expect(numbers(await answerTo(beside, { states: [{}, WAITS_7_S] }))).toEqual([
+      'X-RateLimit-Decision-Id',
+    ]);
+  });
+
+  test.each([
+    ['a text', 'text: "by {policy}"', 'Too many requests. Try again in 7 seconds.'],
+    ['a page', 'page: "<p>{policy}</p>"', 'Too many requests. Try again in 7 seconds.'],
+    ['a text without the name', 'text: "in {seconds} s"', 'in 7 s'],
+  ])('%s of the most specific policy does not name it', async (_, own, message) => {
+    const beside = `
+default: { limits: [5/1min], answers: { ${own} } }
+policies: [{ name: all, always: true, limits: [9/1min], answers: { headers: off } }]`;
+    const headers = [['accept', 'text/html']] as const;
+    const denied = await answerTo(beside, { states: [{}, WAITS_7_S], headers });
+    expect(jsonOf(denied)).toMatchObject({ message });
+    expect(JSON.stringify(denied)).not.toMatch(/\ball\b/);
+  });
+
+  test('a store that fails does not name it', async () => {
+    const beside = `
+default: { limits: [5/1min], on_store_failure: allow }
+policies: [{ name: all, always: true, limits: [9/1min], on_store_failure: deny, answers: { headers: off } }]`;
+    const denied = await answerTo(beside, { isDown: true });
+    expect(denied.status).toBe(429);
+    expect(JSON.stringify(denied)).not.toMatch(/\ball\b/);
+  });
+});
+
+describe('a most specific policy in shadow mode', () => {
+  const beside = (headers: string) => `
+default: { limits: [5/1min], mode: shadow, answers: { headers: ${headers} } }
+policies: [{ name: all, always: true, limits: [9/1min] }]`;
+  const numbers = (of: Answer) =>
+    Object.entries(named(of)).filter(([name]) => /^(X-RateLimit-(L|Rem|Res)|RateLimit)/.test(name));
+
+  test.each([
+    ['openai', 'X-RateLimit-Limit-Requests'],
+    ['standard', 'X-RateLimit-Limit'],
+  ])('gives the numbers of the others its form, %s', async (form, name) => {
+    for (const states of [[{}], [WAITS_7_S]]) {
+      const told = Object.fromEntries(numbers(await answerTo(beside(form), { states })));
+      expect(told[name]).toBe('9');
+    }
+  });
+
+  test('hides them with off', async () => {
+    for (const states of [[{}], [WAITS_7_S]]) {
+      expect(numbers(await answerTo(beside('off'), { states }))).toEqual([]);
+    }
+  });
+});
+
+describe('cors', () => {
+  const ORIGIN = 'https://app.example.com';
+  test.each([
+    ['standard', 'json'],
+    ['standard', 'openai'],
+    ['openai', 'openai'],
+    ['off', 'json'],
+  ])('pages read every header of a denial with headers: %s and body: %s', async (form, body) => {
+    const denied = await answerTo(
+      `answers: { cors: { origins: ["${ORIGIN}"] }, headers: ${form}, body: ${body}, page: "<p>no" }
+default: { limits: [5/1min] }`,
+      { headers: [['origin', ORIGIN]] },
+    );
+    const sent = Object.keys(named(denied));
+    const { 'Access-Control-Expose-Headers': exposed, Vary: vary } = named(denied);
+    expect(vary).toBe('Accept, Origin');
+    expect(exposed?.split(', ')).toEqual(sent.filter((name) => !/^Access-Control-/.test(name)));
   });
 });
 
