@@ -1,9 +1,9 @@
 /** Which headers of clients Envoy removes or overwrites before it asks headgate, whatever the request. */
 import { MCP_METHOD, MCP_NAME } from '../../../../gateway/core/mcp/mcp-call.ts';
-import { at, listAt, textAt } from '../yaml.ts';
+import { at, listAt, mapsWith, textAt } from '../yaml.ts';
 import { type Filter, filtersBefore, type Manager } from './config.ts';
 import { hasMcpParts, isMcpPart } from './mcp-parts.ts';
-import { levelsOf, settingsOf } from './route.ts';
+import { PER_FILTER, settingsOf } from './route.ts';
 
 /** In lower case: those that the filters of each manager own. */
 export function ownedBefore(managers: readonly Manager[]): string[] {
@@ -12,7 +12,7 @@ export function ownedBefore(managers: readonly Manager[]): string[] {
 }
 
 function ownedIn(manager: Manager): string[] {
-  const settings = levelsOf(manager).flatMap(settingsOf);
+  const settings = mapsWith(manager.map, PER_FILTER).flatMap(settingsOf);
   const isOff = ({ map, name }: Filter) =>
     at(map, 'disabled') === true || settings.some(({ filter, isOff }) => isOff && filter === name);
   const own = filtersBefore(manager)

@@ -1,6 +1,6 @@
 import { matchesExpression } from '../expression.ts';
-import { at, isMap, mapsWith, textAt, type YamlMap } from '../yaml.ts';
-import type { Filter, Manager } from './config.ts';
+import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
+import type { Filter } from './config.ts';
 
 /** With other conditions, a route may not take a request. */
 const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex', 'case_sensitive'];
@@ -43,21 +43,11 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
 
 export type Setting = ReturnType<typeof settingsOf>[number];
 
-const PER_FILTER = 'typed_per_filter_config';
-
-/** All that has settings for filters: hosts, routes and others. */
-export function levelsOf({ map }: Manager): YamlMap[] {
-  return mapsWith(map, PER_FILTER);
-}
-
-/** With the names of the filters. */
-export function perFilter(level: YamlMap): [string, unknown][] {
-  const all = level[PER_FILTER];
-  return Object.entries(isMap(all) ? all : {});
-}
+export const PER_FILTER = 'typed_per_filter_config';
 
 export function settingsOf(level: YamlMap) {
-  return perFilter(level).map(([filter, outer]) => {
+  const all = level[PER_FILTER];
+  return Object.entries(isMap(all) ? all : {}).map(([filter, outer]) => {
     const inner = at(outer, 'config') ?? outer;
     const check = at(inner, 'check_settings');
     return {
