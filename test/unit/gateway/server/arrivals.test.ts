@@ -95,11 +95,12 @@ describe('the backlog', () => {
         return false;
       });
     }
-    await nextTurn();
-    await nextTurn();
-    expect(events).toEqual(['a']);
-    await nextTurn();
-    await nextTurn();
+    const perTurn: number[] = [];
+    for (let seen = 0; seen < 3; seen = events.length) {
+      await nextTurn();
+      perTurn.push(events.length - seen);
+    }
+    expect(Math.max(...perTurn)).toBe(1);
     expect(events).toEqual(['a', 'b', 'c']);
   });
 
@@ -113,7 +114,7 @@ describe('the backlog', () => {
         return false;
       });
     }
-    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    while (events.length < 6) await nextTurn();
     expect(events).toEqual(['a', 'b', 'c', 'later 1', 'later 2', 'later 3']);
   });
 
