@@ -57,8 +57,8 @@ const TYPE_SHOWN = {
 const AS_OTHERS = {
   envoy: {
     ...TYPE_SHOWN,
-    '- { exact: retry-after, ignore_case: true }':
-      '- { exact: retry-after, ignore_case: true }\n                              - { exact: grpc-status }',
+    '- { prefix: retry-after, ignore_case: true }':
+      '- { prefix: retry-after, ignore_case: true }\n                              - { exact: grpc-status }',
   },
   'envoy-grpc': TYPE_SHOWN,
 };
