@@ -25,6 +25,10 @@ test('reports at most 100 mistakes of a section, and 1000 of a file', () => {
 
 test.each([
   [`${DEFAULT}, policies: {}`, 'policies: must be a list, not a map, begin each entry with "- "'],
+  [
+    `${DEFAULT}, answers: { cors: { origins: "*" } }`,
+    'answers.cors.origins: must be a list, not text, write ["*"]',
+  ],
   [`${DEFAULT}, matching: []`, 'matching: must be a map, not a list'],
   [
     `${DEFAULT}, matching: { case_sensitive: 1 }`,
