@@ -63,11 +63,12 @@ export const mcpSchema = z
   })
   .refine(({ method: written = WITHOUT_HEADERS, none }) => !none || written === WITHOUT_HEADERS, {
     path: ['none'],
-    message: 'belongs to a policy with "method: none"',
+    message:
+      'belongs to a policy with "method: none", which counts for the tools then, too: move it there',
   })
   .refine(
-    ({ method: written = WITHOUT_HEADERS, name: names }) =>
-      names === undefined || ![written].flat().includes(WITHOUT_HEADERS),
+    ({ method: written = [], name: names, none }) =>
+      names === undefined || (!none && ![written].flat().includes(WITHOUT_HEADERS)),
     { path: ['name'], message: 'is not known for requests of the method none, remove it' },
   )
   .describe('Calls to an MCP server by POST, as their headers say (MCP 2026-07-28).');
