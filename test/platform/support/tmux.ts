@@ -54,6 +54,9 @@ export async function openTerminal(
       .split('\n')
       .slice(0, -1)
       .map((line) => line.trimEnd());
+  const hasPrompt = (shown: readonly string[]) => shown.some((line) => line !== '');
+  // What is typed before the shell has set up the terminal can be lost.
+  await eventually(lines, hasPrompt, SHOWN_WITHIN_MS, 'a prompt of the shell');
   const type = (text: string) => call('send-keys', '-l', text);
   const press = (...keys: string[]) => call('send-keys', ...keys);
   const enter = async (command: string) => {
