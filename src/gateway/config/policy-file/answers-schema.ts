@@ -67,7 +67,7 @@ export const answersSchema = z.strictObject({
 
 type AnswersSection = z.output<typeof answersSchema>;
 
-/** `own`: what a policy says of its own answers. `usualBody`: if neither says it. */
+/** `own`: the answers of a policy. `usualBody` is the body if the policy names none. */
 export function answerStyle(
   file: AnswersSection,
   own: z.output<typeof ownAnswersSchema> = {},
